@@ -114,7 +114,10 @@ impl Compiler {
     /// The text of a source, as it is compiled.
     #[must_use]
     pub fn source(&self, path: &str) -> Option<&str> {
-        self.sources.get(path).map(|text| &**text)
+        match path.ends_with(".wgsl") {
+            true => self.wgsl.text(path),
+            false => self.sources.get(path).map(|text| &**text),
+        }
     }
 
     /// Compiles many shaders on all cores; one outcome per shader, in order.

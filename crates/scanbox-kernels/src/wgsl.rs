@@ -74,12 +74,25 @@ impl WgslSources {
     /// # Errors
     /// What is wrong with a source, with its file and line.
     pub fn generate(&self, shader: &Shader) -> Result<String, String> {
+        self.expanded(shader).map(Expansion::text)
+    }
+
+    /// The sources of a shader: its root, then what it includes, each once.
+    ///
+    /// # Errors
+    /// As [`Self::generate`].
+    pub fn files(&self, shader: &Shader) -> Result<Vec<String>, String> {
+        self.expanded(shader).map(|expansion| expansion.files)
+    }
+
+    fn expanded(&self, shader: &Shader) -> Result<Expansion<'_>, String> {
         let mut defines: BTreeMap<String, u32> = words();
         defines.extend(LEFT_OUT.map(|name| (name.to_owned(), 0)));
         defines.extend(shader.defines.iter().map(|&(name, value)| (name.to_owned(), value)));
-        let mut expansion = Expansion { sources: self, defines, out: String::new(), depth: 0 };
+        let mut expansion =
+            Expansion { sources: self, defines, out: String::new(), depth: 0, files: Vec::new() };
         expansion.expand(shader.root)?;
-        Ok(expansion.text())
+        Ok(expansion)
     }
 }
 
@@ -126,12 +139,17 @@ struct Expansion<'a> {
     defines: BTreeMap<String, u32>,
     out: String,
     depth: u32,
+    /// What was expanded.
+    files: Vec<String>,
 }
 
 impl Expansion<'_> {
     fn expand(&mut self, path: &str) -> Result<(), String> {
         let sources = self.sources;
         let text = sources.text(path).ok_or_else(|| format!("there is no kernel source {path}"))?;
+        if !self.files.iter().any(|file| file == path) {
+            self.files.push(path.to_owned());
+        }
         self.depth += 1;
         if self.depth > MOST_DEPTH {
             return Err(format!("{path} includes itself"));

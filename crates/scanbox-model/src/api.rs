@@ -41,6 +41,15 @@ impl Api {
             Self::WebGpu => "webgpu",
         }
     }
+
+    /// Its name.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Vulkan => "Vulkan",
+            Self::WebGpu => "WebGPU",
+        }
+    }
 }
 
 impl fmt::Display for Api {

@@ -159,7 +159,11 @@ fn facts(Listed { profile, problems }: &Listed) -> Vec<(&'static str, String)> {
         DeviceKind::Software => "software: right for correctness, its times mean nothing for GPUs",
         DeviceKind::Null => "a driver without a device: it makes pipelines, and runs none",
     };
-    let memory_gib = profile.memory_bytes as f64 / f64::from(1 << 30);
+    let memory = format!("{:.1} GiB", profile.memory_bytes as f64 / f64::from(1 << 30));
+    let memory = match profile.api {
+        Api::Vulkan => memory,
+        Api::WebGpu => format!("{memory} assumed: WebGPU does not tell"),
+    };
     let atomics = match profile.int64_atomics {
         true => "64-bit atomics".to_owned(),
         false => format!("no 64-bit atomics ({})", tile_states(profile)),
@@ -179,7 +183,7 @@ fn facts(Listed { profile, problems }: &Listed) -> Vec<(&'static str, String)> {
             ),
         ),
         ("units", units_told(profile)),
-        ("memory", format!("{memory_gib:.1} GiB")),
+        ("memory", memory),
         ("promises", guarantees_told(profile)),
         ("uuid", profile.uuid.clone()),
         ("usable", usable),

@@ -3,7 +3,8 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use scanbox_model::device::DeviceKind;
+use scanbox_model::api::Api;
+use scanbox_model::device::{DeviceKind, DeviceProfile};
 use scanbox_model::metadata::Metadata;
 use scanbox_model::units::plural;
 use scanbox_runner::select::Listed;
@@ -56,19 +57,20 @@ impl FoundFile {
 }
 
 impl Overview {
-    /// The device that a first sweep would take: its index, and whether it is hardware.
-    pub fn first_device(&self) -> Option<(usize, bool)> {
+    /// The device that a first sweep would take, and its index.
+    pub fn first_device(&self) -> Option<(usize, &DeviceProfile)> {
         let devices = self.devices.as_ref().ok()?;
         let (index, listed) = devices.iter().enumerate().find(|(_, listed)| listed.is_usable())?;
-        Some((index, listed.profile.kind == DeviceKind::Hardware))
+        Some((index, &listed.profile))
     }
 
     /// What to do next: a command, and what it does.
     fn next(&self) -> Vec<(Vec<String>, String)> {
         let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
-        let Some((index, hardware)) = self.first_device() else {
+        let Some((index, device)) = self.first_device() else {
             return vec![(words(&["doctor"]), "says what is missing, and how to get it".to_owned())];
         };
+        let hardware = device.kind == DeviceKind::Hardware;
         let mut next = Vec::new();
         let sweeps = || self.files.iter().filter(|file| !file.metadata.is_of_benchmark());
         if let Some(file) = sweeps().find(|file| file.left() == 0) {
@@ -76,9 +78,16 @@ impl Overview {
             let what = "the best kernel of that sweep, and what it loses at each size";
             next.push((words(&["analyze", &path, "--metric", "squared"]), what.to_owned()));
         }
-        let device = index.to_string();
+        let index = index.to_string();
         let (mut sweep, mut what) =
-            (words(&["sweep", "--device", &device]), "measures every config of the thesis: minutes on a GPU");
+            (words(&["sweep", "--device", &index]), "measures every config of the thesis: minutes on a GPU");
+        // An index is one of the devices of its API.
+        if device.api != Api::default() {
+            sweep.splice(1..1, words(&["--api", device.api.word()]));
+        }
+        if device.robustness == Some(false) {
+            sweep.extend(words(&["--robustness", "off"]));
+        }
         if !hardware {
             sweep.extend(words(&["--space", "quick"]));
             what = "measures a small space: there is no GPU, and a software device is slow";

@@ -147,7 +147,6 @@ pub fn row_schema() -> Value {
         "description": "A row. Cells without a value are left out.",
         "properties": properties,
         "required": required,
-        "additionalProperties": false,
     })
 }
 

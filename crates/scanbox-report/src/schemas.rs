@@ -1,6 +1,7 @@
 //! JSON schemas (Draft 2020-12) of what scanbox writes and reads, made of the types that are written and of the tables
-//! of columns and parameters. They are closed: a document with a field that they do not name is not valid, because a
-//! mistyped name is the most frequent mistake. Later versions only add fields.
+//! of columns and parameters. Those of what scanbox writes are open: later versions add fields, and who reads their
+//! documents by the schema of an older one is not to fail. That of space files, which people write, is closed: a
+//! mistyped name is the most frequent mistake.
 
 use std::collections::BTreeSet;
 
@@ -51,7 +52,7 @@ pub fn schemas() -> Vec<NamedSchema> {
             json!({ "type": "array", "items": row_schema() }),
         ),
         made("metadata", "The metadata beside a CSV file, NAME.meta.json.", metadata()),
-        made("space-file", "A space file, as the JSON that its TOML stands for.", read::<Space>()),
+        made("space-file", "A space file, as the JSON that its TOML stands for.", closed(read::<Space>())),
         made(
             "pack",
             "A pack without its code: `pack --show --format json`, recipe.json.",
@@ -94,12 +95,17 @@ fn metadata() -> Value {
     schema
 }
 
-/// A schema with its title, closed.
-pub fn finished(name: &'static str, of: &'static str, schema: Value) -> NamedSchema {
-    let mut schema = schema;
+/// The same schema, by which a document with a field that it does not name is not valid.
+#[must_use]
+pub fn closed(mut schema: Value) -> Value {
     let mut parts = BTreeSet::new();
     collect_parts(&schema, &mut parts);
     close(&mut schema, "#", &parts, false);
+    schema
+}
+
+/// A schema with its title.
+pub fn finished(name: &'static str, of: &'static str, schema: Value) -> NamedSchema {
     let mut whole = Map::new();
     whole.insert("$schema".to_owned(), "https://json-schema.org/draft/2020-12/schema".into());
     whole.insert("title".to_owned(), format!("scanbox {name}: {}", of.trim_end_matches('.')).into());

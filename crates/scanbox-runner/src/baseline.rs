@@ -30,58 +30,31 @@
 
 mod greeting;
 mod problems;
+mod process;
+mod reply;
 
 use std::ffi::OsString;
-use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use scanbox_kernels::input::Input;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::{Cache, Status};
 use schemars::JsonSchema;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 
 pub use self::greeting::{BaselineResult, BaselineSubject, Greeting, PROTOCOL};
 pub use self::problems::{AskedProblem, ProblemKind};
-use crate::backend::{Failure, Mismatch};
+use self::process::BaselineProcess;
+pub use self::reply::BaselineComparison;
+use self::reply::{LoadedReply, RefusalReply, TimesReply};
+use crate::backend::Failure;
 
 /// How often a baseline is started at most.
 const STARTS_MAX: u32 = 2;
 /// Characters of a line that are shown.
 const EXCERPT: usize = 120;
-
-/// What a baseline has found wrong.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-pub struct BaselineComparison {
-    /// Elements compared.
-    pub compared: u64,
-    /// Wrong elements.
-    pub mismatches: u64,
-    /// The first wrong element.
-    #[serde(default)]
-    pub first: Option<Mismatch>,
-    /// How long the call took, if it knows.
-    #[serde(default)]
-    pub call_ns: Option<f64>,
-    /// Of sums of floats, where they are rounded: the largest error of a right element, as a share.
-    #[serde(default)]
-    pub max_error: Option<f64>,
-    /// What it may be at most.
-    #[serde(default)]
-    pub error_bound: Option<f64>,
-}
-
-impl BaselineComparison {
-    /// How long the call took, in nanoseconds, where what it says is a time.
-    #[must_use]
-    pub fn time_ns(&self) -> Option<f64> {
-        self.call_ns.filter(|ns| ns.is_finite() && *ns > 0.0)
-    }
-}
 
 #[derive(Serialize, JsonSchema)]
 #[serde(tag = "do", rename_all = "kebab-case")]
@@ -115,23 +88,6 @@ enum BaselineRequest<'a> {
     },
 }
 
-#[derive(Deserialize)]
-struct LoadedReply {
-    ok: bool,
-}
-
-#[derive(Deserialize)]
-struct TimesReply {
-    samples_ns: Vec<f64>,
-}
-
-#[derive(Deserialize)]
-struct RefusalReply {
-    error: String,
-    #[serde(default)]
-    status: Option<Status>,
-}
-
 /// How a baseline is started.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Program {
@@ -143,6 +99,9 @@ pub struct Program {
     pub environment: Vec<(String, String)>,
     /// What it does not find there.
     pub without: Vec<String>,
+    /// Whether its process leaves the group of the one that starts it: who shares a group with a terminal has to ask
+    /// for that, so that a Ctrl-C is not for both. A worker does not, and what ends its group ends its baselines.
+    pub leaves_group: bool,
 }
 
 /// A program that speaks the protocol.
@@ -162,22 +121,21 @@ pub struct Baseline {
     refused: bool,
     /// Whether the next request for times begins a block.
     begins: bool,
-}
-
-/// Its process. It ends when this is dropped.
-struct BaselineProcess {
-    child: Child,
-    requests: ChildStdin,
-    replies: Receiver<String>,
+    /// The problem that it was asked to load.
+    problem: Problem,
 }
 
 impl Baseline {
     /// Starts a baseline and waits for its greeting.
     ///
     /// # Errors
-    /// When it cannot be started or does not speak the protocol.
+    /// When it cannot be started, does not speak the protocol, or has subjects that no row can name.
     pub fn start(path: &Path, timeout: Duration) -> Result<Self, Failure> {
-        Self::start_program(&Program { path: path.to_owned(), ..Program::default() }, timeout)
+        let started = Self::start_program(&Program { path: path.to_owned(), ..Program::default() }, timeout)?;
+        started.greeting.check_names().map_err(|wrong| {
+            Failure::new(Status::RuntimeError, format!("baseline {}: {wrong}", path.display()))
+        })?;
+        Ok(started)
     }
 
     /// The same of a program that needs arguments.
@@ -196,6 +154,7 @@ impl Baseline {
             ended: None,
             refused: false,
             begins: false,
+            problem: Problem::default(),
         })
     }
 
@@ -236,6 +195,7 @@ impl Baseline {
             }
             self.running = Some(running);
         }
+        self.problem = *problem;
         let problem = (self.greeting.protocol >= PROTOCOL).then(|| AskedProblem::new(problem, input));
         let loaded: LoadedReply = self.ask(&BaselineRequest::Load { n, seed: input.seed, problem })?;
         if loaded.ok { Ok(()) } else { Err(self.nonsense("it answered a load with `ok` false")) }
@@ -246,7 +206,16 @@ impl Baseline {
     /// # Errors
     /// When it cannot; a wrong element is no error here.
     pub fn verify(&mut self, subject: &str, n: u64) -> Result<BaselineComparison, Failure> {
-        self.ask(&BaselineRequest::Verify { subject, n })
+        let found = self.ask(&BaselineRequest::Verify { subject, n })?;
+        self.believed(found, n)
+    }
+
+    /// A comparison, unless it contradicts itself.
+    fn believed(&mut self, found: BaselineComparison, n: u64) -> Result<BaselineComparison, Failure> {
+        match found.check(&self.problem, n) {
+            Ok(()) => Ok(found),
+            Err(wrong) => Err(self.nonsense(&format!("its answer cannot be: {wrong}"))),
+        }
     }
 
     /// Runs the calls of a sample once more, as [`Self::time`] does, and compares the elements of some of them.
@@ -260,7 +229,8 @@ impl Baseline {
         cache: Cache,
         calls: u32,
     ) -> Result<BaselineComparison, Failure> {
-        self.ask(&BaselineRequest::Twin { subject, n, cache, calls })
+        let found = self.ask(&BaselineRequest::Twin { subject, n, cache, calls })?;
+        self.believed(found, n)
     }
 
     /// A block of samples begins with the next request for times: says so to another scanbox
@@ -282,17 +252,9 @@ impl Baseline {
         samples: u32,
     ) -> Result<Vec<f64>, Failure> {
         let block = std::mem::take(&mut self.begins);
-        let TimesReply { samples_ns } =
+        let reply: TimesReply =
             self.ask(&BaselineRequest::Time { subject, n, cache, calls, samples, block })?;
-        let possible = |ns: &f64| ns.is_finite() && *ns > 0.0;
-        if samples_ns.len() != samples as usize || !samples_ns.iter().all(possible) {
-            let what = format!(
-                "it answered {} durations where {samples} were asked for, or impossible ones",
-                samples_ns.len()
-            );
-            return Err(self.nonsense(&what));
-        }
-        Ok(samples_ns)
+        reply.durations(calls, samples, self.timeout).map_err(|wrong| self.nonsense(&wrong))
     }
 
     /// Sends a request and waits for the answer.
@@ -303,11 +265,11 @@ impl Baseline {
         };
         let line = running.ask(request, self.timeout);
         let line = line.map_err(|failure| self.end(failure))?;
-        if let Ok(RefusalReply { error, status }) = serde_json::from_str(&line) {
+        if let Ok(refusal) = serde_json::from_str::<RefusalReply>(&line) {
             // What it has not costs it nothing.
-            self.refused |= status != Some(Status::Unsupported);
-            let status = status.filter(|&status| status != Status::Ok).unwrap_or(Status::RuntimeError);
-            return Err(Failure::new(status, format!("{}: {error}", self.program.path.display())));
+            self.refused |= refusal.status() != Status::Unsupported;
+            let reason = format!("{}: {}", self.program.path.display(), refusal.error);
+            return Err(Failure::new(refusal.status(), reason));
         }
         serde_json::from_str(&line)
             .map_err(|error| self.nonsense(&format!("it answered `{}` ({error})", excerpt(&line))))
@@ -325,96 +287,6 @@ impl Baseline {
         let failure = Failure::new(failure.status, reason);
         self.ended = Some(failure.clone());
         failure
-    }
-}
-
-impl BaselineProcess {
-    fn start(program: &Program, timeout: Duration) -> Result<(Self, Greeting), Failure> {
-        let Program { path, arguments, environment, without } = program;
-        let failed = |reason: String| {
-            Failure::new(Status::RuntimeError, format!("baseline {}: {reason}", path.display()))
-        };
-        let mut command = Command::new(path);
-        for name in without {
-            command.env_remove(name);
-        }
-        // A Ctrl-C in the terminal is for whoever has started it.
-        #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        let mut child = command
-            .args(arguments)
-            .envs(environment.iter().map(|(name, value)| (name, value)))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .map_err(|error| failed(format!("it cannot be started: {error}")))?;
-        let requests = child.stdin.take().expect("stdin is piped");
-        let output = child.stdout.take().expect("stdout is piped");
-        let (sender, replies) = channel();
-        std::thread::spawn(move || {
-            for line in BufReader::new(output).split(b'\n').map_while(Result::ok) {
-                if sender.send(String::from_utf8_lossy(&line).into_owned()).is_err() {
-                    return;
-                }
-            }
-        });
-        let mut running = Self { child, requests, replies };
-        let line = running.answer(timeout).map_err(|failure| failed(failure.reason))?;
-        if let Ok(RefusalReply { error, .. }) = serde_json::from_str(&line) {
-            return Err(failed(error));
-        }
-        let greeting: Greeting = serde_json::from_str(&line).map_err(|error| {
-            failed(format!("it began with `{}`, which is not a greeting: {error}", excerpt(&line)))
-        })?;
-        greeting.check().map_err(failed)?;
-        Ok((running, greeting))
-    }
-
-    fn ask(&mut self, request: &BaselineRequest<'_>, timeout: Duration) -> Result<String, Failure> {
-        let line = serde_json::to_string(request)
-            .map_err(|error| Failure::new(Status::RuntimeError, error.to_string()))?;
-        // A program that is gone shows in its answer.
-        let _ = writeln!(self.requests, "{line}").and_then(|()| self.requests.flush());
-        self.answer(timeout)
-    }
-
-    fn answer(&mut self, timeout: Duration) -> Result<String, Failure> {
-        let deadline = Instant::now() + timeout;
-        loop {
-            match self.replies.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-                // An empty line is no answer.
-                Ok(line) if line.trim().is_empty() => {}
-                Ok(line) => return Ok(line),
-                Err(RecvTimeoutError::Timeout) => {
-                    let reason =
-                        format!("no answer within {} s (--timeout sets the limit)", timeout.as_secs_f64());
-                    return Err(Failure::new(Status::Timeout, reason));
-                }
-                Err(RecvTimeoutError::Disconnected) => {
-                    return Err(Failure::new(Status::RuntimeError, format!("it ended: {}", self.end())));
-                }
-            }
-        }
-    }
-
-    /// Ends the process, if it has not ended, and says how it ended.
-    fn end(&mut self) -> String {
-        // Its output is closed: it is about to end, or never will.
-        for _ in 0..50 {
-            if let Ok(Some(status)) = self.child.try_wait() {
-                return status.to_string();
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        let _ = self.child.kill();
-        self.child.wait().map_or_else(|error| error.to_string(), |status| status.to_string())
-    }
-}
-
-impl Drop for BaselineProcess {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

@@ -27,6 +27,8 @@ use scanbox_model::record::{Cache, Clock, Ratio, Record, Status};
 use serde::{Deserialize, Serialize};
 
 pub use self::empty::{EmptyBeside, EmptyCall};
+pub use self::external::external_row;
+use self::external::possible;
 use self::measurable::{Measurable, MeasurableExternal, MeasurablePlan};
 use self::selected::{Plans, plans_of};
 pub use self::selected::{Selected, behind_ceilings, blank, by_arguments, computation_of};
@@ -405,6 +407,9 @@ impl<E: From<Failure>> Bench<'_, E> {
             }
             record.order_index = self.rows;
             record.timestamp_utc = now_utc();
+            if subject.subject.is_external() {
+                record = possible(record);
+            }
             self.rows += 1;
             (self.observer)(BenchEvent::Finished { record: &record })?;
         }

@@ -13,7 +13,7 @@ use scanbox_model::device::DeviceProfile;
 use scanbox_model::record::{Cache, Record, Status};
 use scanbox_model::units::size_label;
 use scanbox_runner::baseline::Greeting;
-use scanbox_runner::bench::{BenchJob, EmptyCall, Selected, blank};
+use scanbox_runner::bench::{BenchJob, EmptyCall, Selected, blank, external_row};
 use scanbox_runner::row::now_utc;
 use scanbox_runner::subject::Subject;
 
@@ -44,6 +44,8 @@ pub struct BenchTask<'a> {
     ended: HashMap<(Subject, u64), u32>,
     /// What the baselines said about themselves.
     pub greetings: Vec<Greeting>,
+    /// The same of those that take no part any more.
+    left_out: Vec<Greeting>,
     /// What calls cost that do nothing.
     pub empty_calls: Vec<EmptyCall>,
     line: ProgressLine,
@@ -62,6 +64,7 @@ impl<'a> BenchTask<'a> {
             rows: HashSet::new(),
             ended: HashMap::new(),
             greetings: Vec::new(),
+            left_out: Vec::new(),
             empty_calls: Vec::new(),
             line: ProgressLine::new(what, count),
             sink,
@@ -69,9 +72,38 @@ impl<'a> BenchTask<'a> {
     }
 
     /// Takes the progress away; what the baselines said about themselves, and what empty calls cost.
-    pub fn end(self) -> (Vec<Greeting>, Vec<EmptyCall>) {
+    pub fn end(mut self) -> (Vec<Greeting>, Vec<EmptyCall>) {
         self.line.end();
+        self.greetings.append(&mut self.left_out);
         (self.greetings, self.empty_calls)
+    }
+
+    /// A baseline that ends workers takes no part any more, and has rows that say so at all sizes that are left: it has
+    /// none of its own that could keep it from being tried for ever.
+    fn leave_out_baseline(
+        &mut self,
+        name: &str,
+        device: &DeviceProfile,
+        status: Status,
+        reason: &str,
+    ) -> anyhow::Result<()> {
+        let is_it = |greeting: &Greeting| {
+            greeting.tool == name || greeting.subjects.iter().any(|subject| subject.name == name)
+        };
+        let Some(place) = self.greetings.iter().position(is_it) else { return Ok(()) };
+        let greeting = self.greetings.remove(place);
+        self.work.baselines.remove(place);
+        let BenchJob { computation, input, caches, .. } = &self.work.job;
+        let mut rows = Vec::new();
+        for &n in self.left.keys() {
+            for subject in greeting.taking_part(&computation.problem, input) {
+                let row = external_row(&greeting, subject, n, &self.work.job, device);
+                let row = Record { status, reason: reason.to_owned(), timestamp_utc: now_utc(), ..row };
+                rows.extend(caches.iter().map(|&cache| Record { cache: Some(cache), ..row.clone() }));
+            }
+        }
+        self.left_out.push(greeting);
+        rows.into_iter().try_for_each(|row| self.row(row))
     }
 
     fn leave_out_empty_calls(&mut self) {
@@ -102,6 +134,20 @@ impl<'a> BenchTask<'a> {
             }
         }
         (self.sink)(News::Row(Box::new(record)))
+    }
+
+    /// What becomes of a subject that ended its worker.
+    fn rows_of_death(
+        &mut self,
+        death: &Death,
+        device: &DeviceProfile,
+        status: Status,
+        reason: &str,
+    ) -> anyhow::Result<()> {
+        match &death.key.subject {
+            Subject::External { name } => self.leave_out_baseline(name, device, status, reason),
+            _ => self.rows_for(&death.key, device, status, reason),
+        }
     }
 
     /// The rows of a subject that could not give them itself.
@@ -207,13 +253,13 @@ impl Task for BenchTask<'_> {
             return Ok(());
         }
         if let Some((status, reason)) = &death.outcome {
-            return self.rows_for(&death.key, device, *status, reason);
+            return self.rows_of_death(death, device, *status, reason);
         }
         let ended = self.ended.entry((death.key.subject.clone(), death.key.n)).or_insert(0);
         *ended += 1;
         if *ended >= WORKERS_PER_CONFIG {
             let reason = format!("{ended} workers ended while they ran it; the last one was {}", death.how);
-            return self.rows_for(&death.key, device, Status::Quarantined, &reason);
+            return self.rows_of_death(death, device, Status::Quarantined, &reason);
         }
         Ok(())
     }

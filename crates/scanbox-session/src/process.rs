@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use scanbox_kernels::operator_file::{OperatorFile, OperatorSource};
+use scanbox_model::api::Api;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::guarantee_probe::GuaranteesProbe;
 use scanbox_runner::select::AUTO;
@@ -20,11 +21,12 @@ use crate::failure::SessionError;
 use crate::log;
 use crate::notes::{note, pass_on};
 use crate::protocol::{MARK, Message, Order};
-use crate::signals::stop_on_signals;
+use crate::signals::{is_asked_to_stop, stop_on_signals};
+use crate::system;
 use crate::tools::Tools;
 
 /// The variable that turns off the layer of Mesa which sorts devices.
-const DEVICE_LAYER_OFF: &str = "NODEVICE_SELECT";
+pub const DEVICE_LAYER_OFF: &str = "NODEVICE_SELECT";
 /// How often the supervisor looks whether somebody wants it to stop.
 const TICK: Duration = Duration::from_millis(50);
 /// What is no config may take so long without a word: compiling a part of the shaders, uploading the input.
@@ -36,6 +38,9 @@ const OPEN_PAUSES: [Duration; 4] =
     [Duration::from_millis(500), Duration::from_secs(2), Duration::from_secs(4), Duration::from_secs(8)];
 /// How long a process that was killed may take to end. One that is stuck in its driver may never.
 const KILL_PATIENCE: Duration = Duration::from_secs(5);
+/// The same of one that still runs: its memory is taken down by the last of its threads, and threads of drivers (that
+/// of Mesa's shader cache) may have so low a priority that a busy machine takes its time.
+const TEARDOWN_PATIENCE: Duration = Duration::from_secs(60);
 /// How long what a process has said last may take to arrive.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
@@ -243,7 +248,8 @@ impl WorkerCommand {
             command.arg("--assume").arg(guarantee.to_string());
         }
         // A layer of Mesa looks for a display where a program can draw, as wgpu can, and prints that there is none.
-        if std::env::var_os(DEVICE_LAYER_OFF).is_none() {
+        // It also sorts devices: by Vulkan, supervisor and worker have it or not as the user says.
+        if self.tools.api == Api::WebGpu && std::env::var_os(DEVICE_LAYER_OFF).is_none() {
             command.env(DEVICE_LAYER_OFF, "1");
         }
         // Whatever the environment of this process says.
@@ -318,13 +324,16 @@ impl Process {
     fn end(&mut self) -> Option<ExitStatus> {
         // A process that closes its output on its own is given the time to say how it ends.
         let status = wait_at_most(LAST_WORDS, || self.child.try_wait()).or_else(|| self.kill());
+        // Baselines that it has left behind.
+        system::kill_group(&self.child);
         wait_at_most(LAST_WORDS, || Ok(self.talk.is_finished().then_some(())));
         tracing::debug!(worker = self.child.id(), how = describe(status), "a worker process ended");
         status
     }
 
-    /// Tells the system to end the process, and does not wait for it.
+    /// Tells the system to end the process and the baselines that it has started, and does not wait for it.
     pub fn condemn(&mut self) {
+        system::kill_group(&self.child);
         let _ = self.child.kill();
     }
 
@@ -334,13 +343,25 @@ impl Process {
             return None;
         }
         self.condemn();
-        let status = wait_at_most(KILL_PATIENCE, || self.child.try_wait());
+        let condemned = Instant::now();
+        let id = self.child.id();
+        let status = loop {
+            let status = wait_at_most(KILL_PATIENCE, || self.child.try_wait());
+            // Who was asked to stop may have seconds for what is left to do.
+            let patient = condemned.elapsed() < TEARDOWN_PATIENCE && !is_asked_to_stop();
+            if status.is_some() || !patient || !system::is_running(id) {
+                break status;
+            }
+        };
         if status.is_none() {
             self.given_up = true;
+            let seconds = condemned.elapsed().as_secs();
+            let why = match system::is_running(id) {
+                true => "the machine is too busy to take its memory down",
+                false => "it is stuck in its driver, and may keep the device busy",
+            };
             note(&format!(
-                "worker process {} was killed and does not end: it is stuck in its driver, and may keep the device busy; \
-                 nothing waits for it",
-                self.child.id()
+                "worker process {id} was killed {seconds} s ago and has not ended: {why}; nothing waits for it"
             ));
         }
         status

@@ -30,6 +30,11 @@ pub fn stop_on_signals() -> anyhow::Result<&'static AtomicBool> {
     Ok(&STOP)
 }
 
+/// Whether somebody has asked this process to stop.
+pub fn is_asked_to_stop() -> bool {
+    STOP.load(Ordering::Relaxed)
+}
+
 #[cfg(unix)]
 fn listen() -> std::io::Result<()> {
     // A file that may not grow any more is an error of the write, as a full disk is, and no reason to die.

@@ -75,6 +75,38 @@ pub fn is_gone(_: i32) -> bool {
     false
 }
 
+/// Ends a process that was started as the first of a group, and all others of that group: those that it has started and
+/// that have not left it.
+#[cfg(unix)]
+pub fn kill_group(leader: &std::process::Child) {
+    // Who is not there any more needs no end.
+    let _ = rustix::process::kill_process_group(
+        rustix::process::Pid::from_child(leader),
+        rustix::process::Signal::KILL,
+    );
+}
+
+/// Ends a process that was started as the first of a group, and all others of that group: here nobody has any.
+#[cfg(not(unix))]
+pub fn kill_group(_: &std::process::Child) {}
+
+/// Whether a thread of a process is at work or could be, rather than waiting for a device where no signal reaches it.
+#[cfg(target_os = "linux")]
+pub fn is_running(pid: u32) -> bool {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task"));
+    let state = |task: std::fs::DirEntry| -> Option<char> {
+        let stat = std::fs::read_to_string(task.path().join("stat")).ok()?;
+        stat[stat.rfind(')')? + 1..].trim_start().chars().next()
+    };
+    tasks.into_iter().flatten().flatten().filter_map(state).any(|state| matches!(state, 'R' | 'S'))
+}
+
+/// Whether a thread of a process is at work: nobody says it here.
+#[cfg(not(target_os = "linux"))]
+pub fn is_running(_: u32) -> bool {
+    false
+}
+
 /// Whether this process was started by the one with this number, itself or through others.
 #[cfg(target_os = "linux")]
 pub fn is_ancestor(pid: i32) -> bool {
@@ -118,4 +150,28 @@ pub fn has_no_locks(error: &io::Error) -> bool {
         }
     }
     error.kind() == io::ErrorKind::Unsupported
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::process::Command;
+
+    use rustix::process::{Pid, Signal, kill_process};
+
+    use super::*;
+
+    #[test]
+    fn a_process_runs_unless_it_is_stopped_or_gone() {
+        assert!(is_running(std::process::id()));
+        let mut child = Command::new("sleep").arg("600").spawn().unwrap();
+        kill_process(Pid::from_child(&child), Signal::STOP).unwrap();
+        let begun = std::time::Instant::now();
+        while is_running(child.id()) && begun.elapsed().as_secs() < 60 {
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        assert!(!is_running(child.id()));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!is_running(child.id()));
+    }
 }

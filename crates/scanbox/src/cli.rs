@@ -78,6 +78,9 @@ impl Cli {
             Some(Command::Pack(_)) => "what programs ship are packs for Vulkan",
             Some(Command::Tune(_)) => "tune makes a pack for Vulkan; sweep measures through WebGPU",
             Some(Command::Rerun(_)) => "rerun measures through Vulkan alone",
+            Some(Command::Devices(args)) if args.probes() => {
+                "devices --probe asks through Vulkan alone; --assume says what a device gives"
+            }
             Some(Command::Space(args)) if args.compiles() => "space --compile asks a driver of Vulkan",
             _ => "",
         };

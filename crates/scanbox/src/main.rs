@@ -16,6 +16,9 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches};
+use scanbox_model::api::Api;
+use scanbox_session::process::DEVICE_LAYER_OFF;
+use scanbox_session::tools::Tools;
 
 use crate::args::speech::colour_of;
 use crate::cli::{Cli, Command};
@@ -44,6 +47,9 @@ fn main() -> ExitCode {
 fn run(cli: &Cli, given: &dyn Fn() -> Vec<OsString>) -> anyhow::Result<ExitCode> {
     cli.check_api()?;
     let tools = &cli.tools();
+    if cli.command.as_ref().is_none_or(looks_for_devices) {
+        begin_without_layer(tools);
+    }
     let Some(command) = &cli.command else { return Ok(overview::run(tools)?.into()) };
     check_forced_family(command)?;
     match command {
@@ -73,9 +79,25 @@ fn run(cli: &Cli, given: &dyn Fn() -> Vec<OsString>) -> anyhow::Result<ExitCode>
 /// Set for the process that asks first whether there are devices.
 const IS_FIRST: &str = "SCANBOX_ASKS_FOR_DEVICES";
 
-/// Whether the driver of a chip that is not there knows it, of commands that a user gives and that look for devices.
-fn check_forced_family(command: &Command) -> anyhow::Result<()> {
-    let looks = match command {
+/// Through WebGPU, begins anew without the layer of Mesa that looks for a display and prints that there is none: a
+/// process finds what it was started with in its environment. Where that is not possible, a line is printed.
+fn begin_without_layer(tools: &Tools) {
+    #[cfg(unix)]
+    if tools.api == Api::WebGpu && std::env::var_os(DEVICE_LAYER_OFF).is_none() {
+        use std::os::unix::process::CommandExt;
+        let mut words = std::env::args_os();
+        if let (Ok(program), Some(name)) = (std::env::current_exe(), words.next()) {
+            let _ =
+                std::process::Command::new(program).arg0(name).args(words).env(DEVICE_LAYER_OFF, "1").exec();
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = tools;
+}
+
+/// Whether a command that a user gives looks for devices.
+fn looks_for_devices(command: &Command) -> bool {
+    match command {
         Command::Serve(_) | Command::Worker(_) => false,
         Command::Completions(_) | Command::Man(_) => false,
         Command::Import(_) | Command::Merge(_) => false,
@@ -83,8 +105,12 @@ fn check_forced_family(command: &Command) -> anyhow::Result<()> {
         Command::Explain(args) if !args.asks_a_device() => false,
         Command::Space(args) if !args.asks_a_device() => false,
         _ => std::env::var_os(IS_FIRST).is_none(),
-    };
-    if !looks {
+    }
+}
+
+/// Whether the driver of a chip that is not there knows it, of commands that look for devices.
+fn check_forced_family(command: &Command) -> anyhow::Result<()> {
+    if !looks_for_devices(command) {
         return Ok(());
     }
     let program = std::env::current_exe()?;

@@ -13,7 +13,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::sweeps::{CONFIG, Ended, Place, ended, signal, slow, wait, wait_until};
+use crate::sweeps::{CONFIG, Ended, Place, ended, is_alive, signal, slow, wait, wait_until};
 use assert_cmd::cargo::cargo_bin;
 use rustix::process::Signal;
 use scanbox_model::csv_file;

@@ -258,7 +258,21 @@ fn the_template_of_a_space_can_be_counted_as_it_is() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
     };
-    fs::write(&file, run(&["space", "--template"])).unwrap();
+    let template = run(&["space", "--template"]);
+    // Options and variables of all commands go with it, others do not.
+    let scanbox = |arguments: &[&str]| {
+        let mut command = Command::cargo_bin("scanbox").unwrap();
+        command.args(arguments).env("SCANBOX_CACHE", folder.path()).env("SCANBOX_API", "webgpu");
+        command.output().unwrap()
+    };
+    for arguments in [&["space", "--template", "-q", "--color", "never"][..], &["space", "--template", "-vv"]]
+    {
+        assert_eq!(String::from_utf8(scanbox(arguments).stdout).unwrap(), template, "{arguments:?}");
+    }
+    for more in ["--space=full", "--device=0", "--shard=0/2", "--format=json"] {
+        assert_eq!(scanbox(&["space", "--template", more]).status.code(), Some(2), "{more}");
+    }
+    fs::write(&file, template).unwrap();
     let counts = run(&["space", "--space", file.to_str().unwrap(), "--profile", PROFILE, "--format", "json"]);
     let counts: Value = serde_json::from_str(&counts).unwrap();
     assert_eq!(counts["space"], "mine");

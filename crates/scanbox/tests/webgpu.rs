@@ -68,6 +68,8 @@ impl Fixture {
     fn check(&self, machine: &Machine, arguments: &[&str], code: i32, parts: &[&str]) -> Answer {
         let answer = run(self.path(), machine.clone(), arguments);
         let Answer { out, err, .. } = &answer;
+        // A layer of Mesa says so of a machine without a display.
+        assert!(!err.contains("XDG_RUNTIME_DIR"), "{arguments:?}: {err}");
         assert_eq!(answer.code, code, "{arguments:?}: {out}{err}");
         for part in parts {
             assert!(out.contains(part) || err.contains(part), "no `{part}` in:\n{out}{err}");
@@ -146,9 +148,20 @@ fn devices_and_verification_go_through_the_api_that_is_asked_for() {
         0,
         &["WebGPU by wgpu ", "it has what kernels need"],
     );
+    // What only Vulkan tells or does is neither made up nor recommended.
+    fixture.check(&machine, &["devices", "--api", "webgpu"], 0, &["assumed: WebGPU does not tell"]);
+    let doctor = fixture.check(&machine, &["doctor", "--api", "webgpu"], 0, &["not told through WebGPU"]);
+    assert!(!doctor.out.contains("--probe"), "{}", doctor.out);
+    let label = "b1.vec4.fallback.sub.wg64";
+    let explained = ["explain", "--api", "webgpu", label, "--device", "0"];
+    let parts =
+        ["It runs, ", "source in kernels/wgsl", "stages/lookback/fallback.wgsl", "what WebGPU promises"];
+    fixture.check(&machine, &explained, 0, &parts);
+    let shuffles = ["explain", "--api", "webgpu", "b1.vec4.fallback.sub.shuffle.wg64", "--device", "0"];
+    fixture.check(&machine, &shuffles, 0, &["does not run", "not-in-wgsl"]);
+    fixture.check(&machine, &["--api", "webgpu"], 0, &["sweep --api webgpu --device 0"]);
     let space = ["space", "--api", "webgpu", "--space", "space.toml"];
     fixture.check(&machine, &space, 0, &["tiny"]);
-    let label = "b1.vec4.fallback.sub.wg64";
     let verify = ["verify", "--api", "webgpu", label, "--sizes", "100,5000"];
     fixture.check(&machine, &verify, 0, &["1 ok"]);
     let off = ["verify", "--api", "webgpu", "--robustness", "off", label, "--sizes", "5000"];
@@ -166,6 +179,7 @@ fn what_cannot_be_done_by_webgpu_is_said() {
     check(&["devices", "--api", "webgpu"], 3, &["wgpu finds no adapter", "scanbox doctor"]);
     check(SWEEP, 3, &["wgpu finds no adapter"]);
     check(&["devices", "--api", "metal"], 2, &["metal", "vulkan, webgpu"]);
+    check(&["devices", "--api", "webgpu", "--probe"], 2, &["devices --probe asks through Vulkan alone"]);
     check(&["devices", "--robustness", "off"], 2, &["--robustness off is for --api webgpu"]);
     check(&["tune", "--api", "webgpu"], 2, &["tune makes a pack for Vulkan"]);
     let compile = ["space", "--api", "webgpu", "--space", "space.toml", "--compile", "x.csv"];

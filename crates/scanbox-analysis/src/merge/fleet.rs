@@ -102,9 +102,12 @@ pub fn leave_out_drifted(records: &mut Vec<Record>, inputs: &[MergedInput]) -> U
 /// Whether a row, an anchor too, is of a shard that drifted: what was measured again may take its place.
 #[must_use]
 pub fn is_of_drifted(row: &Record, inputs: &[MergedInput]) -> bool {
-    let drifted =
-        |input: &MergedInput| input.shard.as_ref().is_some_and(|shard| shard.drifted_pct().is_some());
-    inputs.iter().any(|input| drifted(input) && is_of(row, input))
+    inputs.iter().any(|input| has_drifted(input) && is_of(row, input))
+}
+
+/// Whether a file is that of a shard whose anchors drifted.
+pub(super) fn has_drifted(input: &MergedInput) -> bool {
+    input.shard.as_ref().is_some_and(|shard| shard.drifted_pct().is_some())
 }
 
 fn is_of(row: &Record, input: &MergedInput) -> bool {

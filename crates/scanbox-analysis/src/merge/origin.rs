@@ -9,22 +9,26 @@ use scanbox_model::record::{Record, SCHEMA};
 use scanbox_model::shard::ShardOf;
 use scanbox_model::space::Space;
 
-use super::MergeSource;
+use super::{MergeSource, fleet};
 use crate::spread::median;
 
 /// The metadata of a union but for what its points come to: `points`, `rejections` and `counts`. `None` where none of
 /// the files has any. It does not depend on the order of the files. `inputs` are [`inputs`] of these files, `records`
-/// the rows that stayed.
+/// the rows that stayed; `keeps_drifted` says whether shards whose anchors drifted have a say.
 #[must_use]
 pub fn metadata(
     sources: &[MergeSource],
     mut inputs: Vec<MergedInput>,
     records: &[Record],
+    keeps_drifted: bool,
 ) -> Option<Metadata> {
     let told: Vec<&Metadata> = sources.iter().filter_map(|source| source.metadata.as_ref()).collect();
     // Which file gives what there is one of must not depend on the order of files.
     let device = told.iter().map(|told| &told.device).min_by_key(|device| device_order(device))?.clone();
     let tool = told.iter().map(|told| (&told.tool_version, &told.tool_commit)).max()?;
+    // Their copies ran at the speeds that their rows did.
+    let drifted = inputs.iter_mut().filter(|input| !keeps_drifted && fleet::has_drifted(input));
+    drifted.for_each(|input| input.ceiling_gbps.clear());
     let (ceiling_gbps, copies) = ceilings(&inputs);
     for input in &mut inputs {
         input.device = input.device.take().filter(|own| *own != device);

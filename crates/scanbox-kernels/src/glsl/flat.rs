@@ -1,5 +1,7 @@
 //! Shaders as one text: for engines that take GLSL, and have neither our includes nor our defines.
 
+use scanbox_model::api::Api;
+
 use super::{CompileError, Compiler, failed, plain_tools};
 use crate::plan::Shader;
 
@@ -39,6 +41,9 @@ impl Compiler {
     /// # Errors
     /// When the source does not compile.
     pub fn files(&self, shader: &Shader) -> Result<Vec<String>, CompileError> {
+        if shader.api() == Api::WebGpu {
+            return self.wgsl.files(shader).map_err(|wrong| failed(shader, &wrong));
+        }
         let (compiler, options) = self.tools(shader)?;
         let text = compiler
             .preprocess(self.root(shader)?, shader.root, "main", Some(&options))

@@ -1,8 +1,12 @@
 //! What a baseline says first: what it is, what it can run, and which problems it has.
 
+use std::collections::BTreeSet;
+
 use scanbox_kernels::input::Input;
+use scanbox_model::config::Config;
 use scanbox_model::device_api::{DeviceApi, is_default};
 use scanbox_model::problem::{Mode, Problem};
+use scanbox_model::row_rules::OWN_SUBJECT;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +16,11 @@ use super::problems::ProblemKind;
 pub const PROTOCOL: u32 = 2;
 /// The oldest version that is understood: of inclusive sums of u32, out of place, whatever a program is asked for.
 const OLDEST_PROTOCOL: u32 = 1;
+
+/// Characters of a name at most.
+const NAME_MAX: usize = 200;
+/// What the subjects of scanbox's own rows begin with.
+const OWN_NAMES: [&str; 4] = [OWN_SUBJECT, "copy", "read", "empty"];
 
 /// What a baseline says first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -109,6 +118,44 @@ impl Greeting {
             return Err(format!(
                 "it speaks protocol {PROTOCOL} and does not say which `problems` it has (docs/baselines.md)"
             ));
+        }
+        Ok(())
+    }
+
+    /// Whether rows can have its names: each stands in a cell, on a line of a table, and names one subject.
+    ///
+    /// # Errors
+    /// Which name cannot be one, and why.
+    pub(super) fn check_names(&self) -> Result<(), String> {
+        if self.subjects.is_empty() {
+            return Err("it has no `subjects`: nothing could be measured".to_owned());
+        }
+        let subjects = self.subjects.iter().map(|subject| ("a subject", &subject.name));
+        let others = [("`tool`", &self.tool), ("`version`", &self.version), ("`device`", &self.device)];
+        let others =
+            others.into_iter().chain([("`device_uuid`", &self.device_uuid), ("`driver`", &self.driver)]);
+        for (what, name) in subjects.clone().chain(others) {
+            if name.chars().any(char::is_control) || name.chars().count() > NAME_MAX {
+                let shown: String = name.chars().take(40).flat_map(char::escape_debug).collect();
+                return Err(format!(
+                    "{what} is `{shown}`: names are one line of at most {NAME_MAX} characters"
+                ));
+            }
+        }
+        if self.tool.trim().is_empty() {
+            return Err("its `tool` has no name".to_owned());
+        }
+        let mut known = BTreeSet::new();
+        for (_, name) in subjects {
+            if name.trim().is_empty() {
+                return Err("a subject has no name".to_owned());
+            }
+            if name.parse::<Config>().is_ok() || OWN_NAMES.contains(&name.split('.').next().unwrap_or(name)) {
+                return Err(format!("a subject is `{name}`: scanbox's own rows have such names"));
+            }
+            if !known.insert(name) {
+                return Err(format!("two of its subjects are `{name}`"));
+            }
         }
         Ok(())
     }

@@ -164,7 +164,7 @@ impl MeasurableExternal<'_> {
         Ok(ElementComparison {
             compared: found.compared,
             // Words, as of scanbox's own.
-            mismatches: found.mismatches * u64::from(element.bytes() / 4),
+            mismatches: found.mismatches.saturating_mul(u64::from(element.bytes() / 4)),
             first: found.first.map(|first| Mismatch { element, ..first }),
             error: found.error_bound.map(error),
             ..ElementComparison::default()

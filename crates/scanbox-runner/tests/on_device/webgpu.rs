@@ -287,6 +287,40 @@ fn states_of_an_older_epoch_are_none() {
     }
 }
 
+/// Where workgroups run one after the other, no tile is ever missing: three of four say nothing for good, so that what
+/// stands in for them is all there is, and each way of getting that wrong shows.
+#[test]
+fn what_stands_in_for_silent_tiles_is_right_and_else_found() {
+    let Some(mut bench) = bench() else { return };
+    let (problem, n) = (Problem::default(), 70_001);
+    let silent = |text: String| {
+        let publish = "fn publish(tile: u32, state: u32, value: Element) {";
+        assert_eq!(text.matches(publish).count(), 1, "{publish}");
+        text.replace(publish, &format!("{publish}\n    if (tile % 4u != 3u) {{ return; }}"))
+    };
+    bench.device.load(&problem, &RANDOM, n).unwrap();
+    for (from, to) in [
+        ("", ""),
+        // A total stands for everything before it.
+        ("select(0u, 1u, tile == 0u));\n}", "1u);\n}"),
+        // A part of the tile is added up again and again.
+        ("tile * TILE_VECTORS + k * WORKGROUP_SIZE + rank", "tile * TILE_VECTORS + rank"),
+        // What others find of it has half of its bits.
+        ("], part_word(state, word >> 16u));\n    return", "], part_word(state, word));\n    return"),
+        // It is forgotten.
+        ("prefix = combine(element_of(outcome.x), prefix);", ""),
+    ] {
+        let is_wrong = from != to;
+        let change = |text: String| {
+            assert!(!is_wrong || text.matches(from).count() == 1, "{from}");
+            silent(if is_wrong { text.replace(from, to) } else { text })
+        };
+        let plan = bench.changed("b4.vec4.fallback.sub.striped.split.wg64", &problem, n, change).unwrap();
+        let comparison = bench.device.verify(&plan).unwrap();
+        assert_eq!(comparison.mismatches > 0, is_wrong, "{from} {comparison:?}");
+    }
+}
+
 #[test]
 fn what_is_not_written_and_what_is_written_behind_the_end_is_found() {
     let Some(mut bench) = bench() else { return };

@@ -28,6 +28,13 @@ pub struct DevicesArgs {
     probe: bool,
 }
 
+impl DevicesArgs {
+    /// Whether devices are asked.
+    pub fn probes(&self) -> bool {
+        self.probe
+    }
+}
+
 /// Lists the devices.
 pub fn run(args: &DevicesArgs, tools: &Tools) -> anyhow::Result<Exit> {
     let mut devices = backends::devices(tools)?;

@@ -100,7 +100,7 @@ pub fn run(args: &MergeArgs) -> anyhow::Result<Exit> {
     for reason in &left_out.reasons {
         note(&format!("warning: {reason}; --keep-units keeps them"));
     }
-    let Some(mut metadata) = origin::metadata(&sources, inputs, &rows.records) else {
+    let Some(mut metadata) = origin::metadata(&sources, inputs, &rows.records, args.keep_units) else {
         bail!(
             "no metadata stands beside any of the files (x.csv: x.meta.json): nothing says which space they are of; bring \
              the one of a file"

@@ -183,7 +183,13 @@ impl Programs {
             arguments.extend(problem.flags().into_iter().map(OsString::from));
             // It is a flag here where it is meant.
             let without = vec!["SCANBOX_KERNELS".to_owned()];
-            Program { path: path.to_owned(), arguments, environment: environment.clone(), without }
+            Program {
+                path: path.to_owned(),
+                arguments,
+                environment: environment.clone(),
+                without,
+                leaves_group: true,
+            }
         };
         let own = std::env::current_exe().context("the path of this program")?;
         Ok(Self {

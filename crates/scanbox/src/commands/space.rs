@@ -49,7 +49,10 @@ pub struct SpaceArgs {
     subgroup_sizes: Vec<u32>,
 
     /// Print a space file to start from, with a comment on everything that a space file may have
-    #[arg(long, conflicts_with_all = ["space", "sizes", "filter", "device", "profile", "compile", "subgroup_sizes", "format"])]
+    // Not `exclusive`: options for all commands, and variables that stand for them, do not matter here.
+    #[arg(long, conflicts_with_all = [
+        "space", "sizes", "filter", "device", "profile", "compile", "subgroup_sizes", "shard", "format",
+    ])]
     template: bool,
 
     /// Output format

@@ -78,6 +78,28 @@ fn a_bad_baseline_costs_its_own_rows() {
     check(&on("time", "echo '{\"samples_ns\":[1.0]}'"), Status::RuntimeError, "1 durations where", 1);
     let impossible = "echo '{\"samples_ns\":[-1,-1,-1,-1,-1]}'";
     check(&on("time", impossible), Status::RuntimeError, "impossible", 1);
+    for ns in ["1e300", "1e-300", "0", "3000000000"] {
+        let times = format!("echo '{{\"samples_ns\":[{ns},{ns},{ns},{ns},{ns}]}}'");
+        check(&on("time", &times), Status::RuntimeError, "impossible", 1);
+    }
+    for (says, reason) in [
+        (
+            "{\"compared\":8192,\"mismatches\":0,\"first\":{\"index\":3,\"expected\":1,\"got\":2}}",
+            "is element 3",
+        ),
+        ("{\"compared\":8192,\"mismatches\":9223372036854775808}", "9223372036854775808 of 8192"),
+        ("{\"compared\":8192,\"mismatches\":0,\"max_error\":0.1,\"error_bound\":1e9}", "is not rounded"),
+        ("{\"error\":\"no luck\",\"status\":\"of a later version\"}", "no luck"),
+    ] {
+        check(&on("verify", &format!("echo '{says}'")), Status::RuntimeError, reason, 1);
+    }
+    let endless = |line: &str| format!("while :; do {line}; done");
+    check(&on("verify", &endless("echo")), Status::Timeout, "no answer within 2 s", 1);
+    let line = endless("printf '%1000s' ''");
+    check(&on("verify", &line), Status::RuntimeError, "a line of more than 1048576 bytes", 1);
+    // Its parent is the worker.
+    let both = Status::Quarantined;
+    check(&on("verify", "kill -9 $PPID; exec sleep 600"), both, "2 workers ended while they ran it", 1);
     let short = "echo '{\"compared\":12,\"mismatches\":0}'";
     check(&on("verify", short), Status::RuntimeError, "only 12 of", 1);
     // What answers at one size has answered.
@@ -91,6 +113,50 @@ fn a_bad_baseline_costs_its_own_rows() {
         5,
     );
     check("*load*) echo '{\"ok\":false}' ;;", Status::RuntimeError, "`ok` false", 1);
+}
+
+#[test]
+fn names_that_no_row_can_have_are_refused() {
+    fn check(instead_of: &str, greets: &str, reason: &str) {
+        let place = Place::new("");
+        baseline(&place, "fake", "");
+        let path = place.folder().join("fake");
+        let script = fs::read_to_string(&path).unwrap();
+        assert!(script.contains(instead_of), "{script}");
+        fs::write(&path, script.replacen(instead_of, greets, 1)).unwrap();
+        let ended = bench(&place, &[CONFIG, "--sizes", "4096", "--baseline", "./fake"], 1);
+        assert!(ended.stderr.contains("a --baseline cannot take part"), "{greets}: {}", ended.stderr);
+        assert!(ended.stderr.contains(reason), "{greets}: {}", ended.stderr);
+    }
+    let scan = "\"name\":\"fake-scan\"";
+    let named = |name: &str| format!("\"name\":\"{name}\"");
+    check(scan, &named(""), "a subject has no name");
+    check(scan, &named("fake-copy"), "two of its subjects are `fake-copy`");
+    check(scan, &named("scanbox"), "scanbox's own rows");
+    check(scan, &named("copy.b1.wg256"), "scanbox's own rows");
+    check(scan, &named(CONFIG), "scanbox's own rows");
+    check(scan, &named("a\\\\u000ab"), "names are one line");
+    check(scan, &named("a\\\\u001b[31m"), "names are one line");
+    check(scan, &named(&"x".repeat(201)), "names are one line of at most 200 characters");
+    check("\"tool\":\"Fake\"", "\"tool\":\" \"", "its `tool` has no name");
+    let all = "[{\"name\":\"fake-scan\",\"result\":\"scan\"},{\"name\":\"fake-copy\",\"result\":\"copy\"}]";
+    check(all, "[]", "it has no `subjects`");
+}
+
+#[test]
+fn a_baseline_that_hangs_ends_with_its_worker() {
+    let place = Place::new("");
+    baseline(&place, "fake", "*'\"do\":\"verify\"'*) echo $$ >pid.new; mv pid.new pid; exec sleep 600 ;;");
+    let mut command =
+        command(&place, &[CONFIG, "--sizes", "4096", "--baseline", "./fake", "--timeout", "300s"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let pid = || fs::read_to_string(place.folder().join("pid")).ok()?.trim().parse::<u32>().ok();
+    wait_until("a request", || pid().is_some());
+    let hung = pid().unwrap();
+    assert!(is_alive(hung));
+    assert!(signal(child.id(), Signal::INT));
+    assert_eq!(wait(child).code, Some(4));
+    wait_until("the end of the baseline", || !is_alive(hung));
 }
 
 /// The part of the CUB program that needs no GPU, as its own test has it.

@@ -37,6 +37,30 @@ fn example(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../kernels/operators/{name}.glsl"))
 }
 
+/// A verification and a twin that each could be true, and no row can say both.
+#[test]
+fn answers_that_contradict_each_other_cost_the_rows_of_their_baseline() {
+    let place = Place::new("");
+    of_version_2(&place, r#"{"modes":["inclusive"],"elements":["f32"],"ops":["add"],"inputs":["real"]}"#);
+    let says = |what: &str, error: &str, bound: &str, times: u32| {
+        format!(
+            r#"*'"do":"{what}"'*) echo '{{"compared":{},"mismatches":0,"max_error":{error},"error_bound":{bound}}}' ;;"#,
+            4096 * times
+        )
+    };
+    let arms = [says("verify", "1e-7", "1e-6", 1), says("twin", "1e-3", "1e-2", 3)].join("\n");
+    greets(&place, "*'\"do\":\"load\"'*)", &format!("{arms}\n*'\"do\":\"load\"'*)"));
+    greets(&place, "\"version\"", "\"twins\":true,\"version\"");
+    let args =
+        ["--type", "f32", "--input", "real", "--sizes", "4096", "--rounds", "1", "--baseline", "./fake"];
+    bench(&place, &[&[CONFIG][..], &args].concat(), 1);
+    let rows = rows(&place);
+    let scan = rows.iter().find(|row| row.config_id == "fake-scan").unwrap();
+    assert_eq!((scan.status, scan.steady, scan.max_error), (Status::RuntimeError, None, None), "{scan:#?}");
+    assert!(scan.reason.contains("contradict each other"), "{}", scan.reason);
+    assert!(rows.iter().any(|row| row.config_id == CONFIG && row.status == Status::Ok));
+}
+
 #[test]
 fn a_baseline_is_asked_for_the_problem_of_the_run() {
     fn check(flags: &[&str], asked: &str, shown: &str) {

@@ -27,9 +27,18 @@ fn a_unit_that_does_not_keep_its_speed_is_told() {
         serde_json::from_str::<serde_json::Value>(&place.run(&args, code).stdout).unwrap()
     };
     let told = merge(&["--out", "without.csv"], 4);
+    // Nor are its copies.
+    let copies = |name: &str| {
+        let metadata = Metadata::read(&place.folder().join(name)).unwrap();
+        let merged = metadata.merged.unwrap();
+        (metadata.ceiling_gbps, merged.copies.values().copied().collect::<BTreeSet<u64>>())
+    };
+    let other = Metadata::read(&place.folder().join("other.meta.json")).unwrap();
+    assert_eq!(copies("without.meta.json"), (other.ceiling_gbps, [1].into()));
     assert_eq!(told["missing"][0]["arguments"], serde_json::json!(shard), "{told}");
     assert!(told["left_out"][0].as_str().unwrap().contains("14 rows left out"), "{told}");
     assert_eq!(merge(&["--out", "all.csv", "--keep-units"], 0)["points_left"], 0);
+    assert_eq!(copies("all.meta.json").1, [2].into());
     let dry = place.sweep(&by_pipeline("0/2", &["--dry-run"]));
     assert!(dry.stdout.contains("to do      14, and anchors\n"), "{}", dry.stdout);
     let again = place.sweep(&by_pipeline("0/2", &["--format", "json"]));

@@ -1,6 +1,7 @@
 //! The devices that come through the loader: whether each can be used, and what each can do.
 
 use scanbox_kernels::catalog;
+use scanbox_model::api::Api;
 use scanbox_model::config::Config;
 use scanbox_model::device::{DeviceKind, DeviceProfile};
 use scanbox_model::problem::Problem;
@@ -129,7 +130,10 @@ impl Devices {
         let mut findings = vec![Finding::ok(&*check, format!("{who}: it has what kernels need"))];
         findings.extend([atomics(profile), timestamps(profile), subgroups(profile), memory(profile)]);
         findings.push(Finding::ok("guarantees", guarantees_told(profile)));
-        let unasked = || "nobody has asked the device yet; scanbox devices --probe does".to_owned();
+        let unasked = || match profile.api {
+            Api::Vulkan => "nobody has asked the device yet; scanbox devices --probe does".to_owned(),
+            Api::WebGpu => "no probe asks devices through WebGPU; --assume says what one gives".to_owned(),
+        };
         findings.push(Finding::ok("probe", findings_told(profile).unwrap_or_else(unasked)));
         findings.extend(dispatch(index, profile));
         findings.extend(untried(profile));
@@ -228,7 +232,10 @@ fn memory(profile: &DeviceProfile) -> Finding {
             .unwrap_or(1)
     };
     let (fits, fits_now) = (largest_in(profile.memory_bytes), largest_in(available));
-    let memory = bytes_label(profile.memory_bytes);
+    let memory = match profile.api {
+        Api::Vulkan => bytes_label(profile.memory_bytes),
+        Api::WebGpu => format!("not told through WebGPU: {} are assumed", bytes_label(profile.memory_bytes)),
+    };
     if fits_now < fits {
         return Finding::warning(
             "memory",

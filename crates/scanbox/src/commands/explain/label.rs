@@ -3,11 +3,14 @@
 use anyhow::Context;
 use scanbox_kernels::catalog::{self, Variant};
 use scanbox_kernels::glsl::Compiler;
+use scanbox_kernels::plan::Shader;
+use scanbox_model::api::Api;
 use scanbox_model::config::{Config, Kernel, Reset, TileState};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::metadata::Metadata;
 use scanbox_model::parameters::{KERNEL_PARAMETERS, LabelPart, PARAMETERS, Value, Values};
 use scanbox_model::problem::Problem;
+use scanbox_model::space::Rejection;
 use scanbox_model::units::size_label;
 use scanbox_report::explained::{ListOfWords, Meaning};
 use scanbox_session::device;
@@ -121,8 +124,9 @@ fn on_device(
             format!("{guarantee} ({given})")
         })
         .collect();
+    let api = device.api.title();
     let needs =
-        if needs.is_empty() { "nothing beyond what Vulkan promises".to_owned() } else { needs.join(", ") };
+        if needs.is_empty() { format!("nothing beyond what {api} promises") } else { needs.join(", ") };
     meaning.facts.push(fact("needs", needs));
     if kernel.tile_state == TileState::Auto && resolved.kernel.tile_state != TileState::Auto {
         meaning.facts.push(fact("tile_state", format!("auto is {}", resolved.kernel.tile_state)));
@@ -131,27 +135,50 @@ fn on_device(
         meaning.facts.push(fact("reset", format!("auto is {}", resolved.kernel.reset)));
     }
     meaning.facts.push(fact("subgroups", format!("of {} invocations", device.subgroup_size_of(kernel))));
-    let recipe = match catalog::recipe(config, Variant::default(), &problem, device) {
-        Ok(recipe) => recipe,
+    let shaders = match shaders(config, &problem, device) {
+        Ok((text, shaders)) => {
+            meaning.text = text;
+            shaders
+        }
         Err(rejection) => {
             meaning.text = format!("It does not run: {}, by rule {}.", rejection.detail, rejection.rule);
             return Ok(meaning);
         }
     };
-    meaning.text =
-        format!("It scans {} to {} elements of {problem}.", recipe.min_n, size_label(recipe.max_n));
     let compiler = Compiler::new(tools.kernels.as_deref(), tools.cache.clone())?;
     let mut words: Vec<[String; 3]> = Vec::new();
-    for pass in recipe.all_passes() {
-        for file in compiler.files(&pass.module)? {
+    for shader in shaders {
+        for file in compiler.files(&shader)? {
             if !words.iter().any(|[known, ..]| *known == file) {
                 let says = compiler.source(&file).map(first_sentence).unwrap_or_default();
                 words.push([file, String::new(), says]);
             }
         }
     }
-    meaning.list = Some(ListOfWords { headings: ["source in kernels/glsl", "", "what it does"], words });
+    let headings = match device.api {
+        Api::Vulkan => ["source in kernels/glsl", "", "what it does"],
+        Api::WebGpu => ["source in kernels/wgsl", "", "what it does"],
+    };
+    meaning.list = Some(ListOfWords { headings, words });
     Ok(meaning)
+}
+
+/// What a config does on a device, in a sentence, and by which shaders.
+fn shaders(
+    config: &Config,
+    problem: &Problem,
+    device: &DeviceProfile,
+) -> Result<(String, Vec<Shader>), Rejection> {
+    // Recipes, which tell sizes, are for programs that drive Vulkan.
+    if device.api == Api::WebGpu {
+        let n = config.fixed_elements().unwrap_or_else(|| 2 * config.tile_elements());
+        let plan = catalog::plan(config, problem, n, device)?;
+        let shaders = plan.passes.into_iter().map(|pass| pass.shader).collect();
+        return Ok((format!("It runs, for example on {} elements of {problem}.", size_label(n)), shaders));
+    }
+    let recipe = catalog::recipe(config, Variant::default(), problem, device)?;
+    let text = format!("It scans {} to {} elements of {problem}.", recipe.min_n, size_label(recipe.max_n));
+    Ok((text, recipe.all_passes().map(|pass| pass.module.clone()).collect()))
 }
 
 /// The first sentence of the comment that a source begins with, behind its licence.
