@@ -8,6 +8,8 @@ use scanbox_runner::select::SelectError;
 use scanbox_runner::session::End;
 use scanbox_runner::vulkan::VulkanError;
 #[cfg(feature = "webgpu")]
+use scanbox_browser::error::BrowserError;
+#[cfg(feature = "webgpu")]
 use scanbox_runner::webgpu::WebGpuError;
 use serde::{Deserialize, Serialize};
 
@@ -42,6 +44,12 @@ impl Cause {
         match error.downcast_ref::<WebGpuError>() {
             Some(WebGpuError::Select(error)) => return Self::of_selector(error),
             Some(webgpu) if webgpu.is_no_device() => return Self::NoDevice,
+            _ => {}
+        }
+        #[cfg(feature = "webgpu")]
+        match error.downcast_ref::<BrowserError>() {
+            Some(BrowserError::Select(error)) => return Self::of_selector(error),
+            Some(browser) if browser.is_no_device() => return Self::NoDevice,
             _ => {}
         }
         match error.downcast_ref::<VulkanError>() {
