@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use crate::error::BrowserError;
@@ -70,12 +70,12 @@ impl Chromium {
         Ok(Self { guard, said })
     }
 
-    /// How it ended, with its last words, if it has.
-    pub fn ended(&mut self) -> Option<String> {
-        match self.said.try_recv() {
+    /// How it ended, with its last words, if it does within this time.
+    pub fn ended_within(&mut self, limit: Duration) -> Option<String> {
+        match self.said.recv_timeout(limit) {
             Ok(said) => Some(said),
-            Err(TryRecvError::Empty) => None,
-            Err(TryRecvError::Disconnected) => Some("nobody knows how".to_owned()),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => Some("nobody knows how".to_owned()),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use scanbox_kernels::plan::Module;
 use scanbox_model::record::Status;
@@ -19,6 +19,8 @@ use crate::chromium::Chromium;
 use crate::link::{PageFailure, PageLink, no_answer};
 use crate::server::{OpenPage, Server};
 
+/// How long a browser that ends may take until it has.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 /// Timed passes of a submission: a set of queries has two timestamps for each.
 const MAX_TIMED: usize = 2048;
 
@@ -104,7 +106,7 @@ pub struct PageDriver {
     buffer_bytes: u64,
     busy_ns: f64,
     // In this order: the page goes, then what it comes from.
-    _chromium: Option<Chromium>,
+    chromium: Option<Chromium>,
     _server: Server,
 }
 
@@ -123,7 +125,7 @@ impl PageDriver {
             binding_bytes: listed.profile.max_storage_buffer_bytes,
             buffer_bytes: listed.profile.max_allocation_bytes,
             busy_ns: 0.0,
-            _chromium: chromium,
+            chromium,
             _server: server,
         };
         driver.ask::<Nothing>(&PageOrder::Open, &[])?;
@@ -149,7 +151,15 @@ impl PageDriver {
         words: &[u32],
     ) -> Result<(T, Vec<u32>), Failure> {
         let free = self.graveyard.borrow_mut().drain(..).map(|key| key.0).collect();
-        self.link.ask(&Ordered { order, free }, words)
+        let answer = self.link.ask(&Ordered { order, free }, words);
+        answer.map_err(|failure| match self.chromium.as_mut().filter(|_| failure.is_fatal()) {
+            // Where the browser has ended, how it did says more than that its page is gone.
+            Some(chromium) => match chromium.ended_within(LAST_WORDS) {
+                Some(how) => Failure { reason: format!("{}; the browser ended: {how}", failure.reason), ..failure },
+                None => failure,
+            },
+            None => failure,
+        })
     }
 }
 

@@ -28,7 +28,7 @@ use self::server::{Address, OpenPage, Server};
 
 /// How long a browser that was started here may take until its page is there.
 const START_LIMIT: Duration = Duration::from_secs(60);
-/// How long nobody is told that a page is waited for.
+/// How long nobody is told that a page is waited for: one that was there before comes back by itself.
 const SILENCE: Duration = Duration::from_secs(5);
 
 /// Which browser.
@@ -47,8 +47,6 @@ pub struct BrowserOptions {
     pub choice: BrowserChoice,
     /// Where its page is; `None`: any free port, a new token.
     pub address: Option<Address>,
-    /// Whether nobody can have the address yet.
-    pub is_new: bool,
     /// A program that is [`guard::run`] where its first argument is [`guard::COMMAND`].
     pub guard: PathBuf,
     /// What is known and assumed of devices.
@@ -131,15 +129,14 @@ fn wait(
         if let Some(page) = server.page(Duration::from_millis(100)) {
             return Ok(page);
         }
-        if let Some(how) = chromium.as_mut().and_then(|chromium| chromium.ended()) {
+        if let Some(how) = chromium.as_mut().and_then(|chromium| chromium.ended_within(Duration::ZERO)) {
             return Err(BrowserError::Ended { how });
         }
         if chromium.is_some() && begin.elapsed() > START_LIMIT {
             return Err(BrowserError::Silent { seconds: START_LIMIT.as_secs() });
         }
-        // A page that was there before comes back by itself.
-        if chromium.is_none() && !told && (options.is_new || begin.elapsed() > SILENCE) {
-            (options.tell)(&format!("open {} in a browser; this waits for it", server.url()));
+        if chromium.is_none() && !told && begin.elapsed() > SILENCE {
+            (options.tell)(&format!("waiting for a browser that opens {}", server.url()));
             told = true;
         }
     }

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -330,4 +331,37 @@ fn states_of_an_older_call_are_found() {
         let (code, part) = if ignored { (1, "wrong") } else { (0, "1 ok") };
         fixture.check(&verify, code, &[part]);
     }
+}
+
+#[test]
+fn any_browser_may_open_the_address() {
+    if !chromium() {
+        return;
+    }
+    let fixture = Fixture::new(SPACE);
+    let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("scanbox"))
+        .args(["verify", "--api", "webgpu", "--browser", "wait", "b1.vec4.fallback.sub.wg64", "--sizes", "5000"])
+        .current_dir(fixture.path())
+        .env("SCANBOX_CACHE", fixture.path().join("cache"))
+        .env("SCANBOX_LOCKS", fixture.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let address = said.find_map(|line| Some(line.split(' ').find(|word| word.starts_with("http://"))?.to_owned()));
+    let profile = format!("--user-data-dir={}", fixture.path().join("profile").display());
+    let mut browser = std::process::Command::new("chromium")
+        .args(["--headless=new", "--no-sandbox", "--enable-unsafe-webgpu", "--no-first-run", "--disable-quic"])
+        .args(["--use-webgpu-adapter=swiftshader", &profile, &address.unwrap()])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let rest: Vec<String> = said.collect();
+    let ended = wait(child);
+    browser.kill().unwrap();
+    browser.wait().unwrap();
+    assert_eq!(ended.code, Some(0), "{}{rest:#?}", ended.stdout);
+    assert!(ended.stdout.contains("1 ok"), "{}", ended.stdout);
 }

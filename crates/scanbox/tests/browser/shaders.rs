@@ -60,7 +60,6 @@ fn every_shader_of_the_spaces_is_right_for_tint() {
     let options = BrowserOptions {
         choice: BrowserChoice::Chromium(None),
         address: None,
-        is_new: true,
         guard: cargo_bin("scanbox"),
         safe_devices: SafeDevices::default(),
         tell: |_| {},

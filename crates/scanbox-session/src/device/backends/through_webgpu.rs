@@ -59,7 +59,6 @@ fn in_browser(browser: &Browser, tools: &Tools) -> anyhow::Result<BrowserOptions
     Ok(BrowserOptions {
         choice,
         address,
-        is_new: std::env::var_os(PAGE).is_none(),
         guard: std::env::current_exe().context("the path of this program")?,
         safe_devices: safe_devices::all(&tools.assume)?,
         tell: note,
@@ -76,7 +75,11 @@ fn address() -> anyhow::Result<Address> {
         Ok(word) => {
             Address::parse(&word).ok_or_else(|| anyhow!("{PAGE}=`{word}`: it is PORT:TOKEN, or is not set"))?
         }
-        Err(_) => Address::new().context("the address of the page")?,
+        Err(_) => {
+            let address = Address::new().context("the address of the page")?;
+            note(&format!("open {} in a browser, and keep its page in sight", address.url()));
+            address
+        }
     };
     Ok(OWN.get_or_init(|| address).clone())
 }
