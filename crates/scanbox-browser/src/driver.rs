@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::chromium::Chromium;
 use crate::link::{PageFailure, PageLink, no_answer};
-use crate::server::{OpenPage, Server};
+use crate::server::{OpenPage, PageServer};
 
 /// How long a browser that ends may take until it has.
 const LAST_WORDS: Duration = Duration::from_secs(2);
@@ -107,7 +107,7 @@ pub struct PageDriver {
     busy_ns: f64,
     // In this order: the page goes, then what it comes from.
     chromium: Option<Chromium>,
-    _server: Server,
+    _server: PageServer,
 }
 
 impl PageDriver {
@@ -115,7 +115,7 @@ impl PageDriver {
     ///
     /// # Errors
     /// What the browser says.
-    pub fn open(page: OpenPage, server: Server, chromium: Option<Chromium>) -> Result<Self, Failure> {
+    pub fn open(page: OpenPage, server: PageServer, chromium: Option<Chromium>) -> Result<Self, Failure> {
         let listed = page.hello.listed().map_err(|error| no_answer(&error.to_string()))?;
         let mut driver = Self {
             link: PageLink::new(page.socket, page.hello.engine()),
@@ -155,7 +155,9 @@ impl PageDriver {
         answer.map_err(|failure| match self.chromium.as_mut().filter(|_| failure.is_fatal()) {
             // Where the browser has ended, how it did says more than that its page is gone.
             Some(chromium) => match chromium.ended_within(LAST_WORDS) {
-                Some(how) => Failure { reason: format!("{}; the browser ended: {how}", failure.reason), ..failure },
+                Some(how) => {
+                    Failure { reason: format!("{}; the browser ended: {how}", failure.reason), ..failure }
+                }
                 None => failure,
             },
             None => failure,

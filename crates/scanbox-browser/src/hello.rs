@@ -73,11 +73,8 @@ impl PageAdapter {
 }
 
 /// Browsers by what they call themselves for servers, and who implements WebGPU there.
-const ENGINES: [(&str, &str, &str); 3] = [
-    ("Chrome/", "Chromium", "Dawn"),
-    ("Firefox/", "Firefox", "wgpu"),
-    ("Version/", "Safari", "WebKit"),
-];
+const ENGINES: [(&str, &str, &str); 3] =
+    [("Chrome/", "Chromium", "Dawn"), ("Firefox/", "Firefox", "wgpu"), ("Version/", "Safari", "WebKit")];
 
 impl Hello {
     /// The browser and its version, and who implements WebGPU there.
@@ -133,7 +130,8 @@ impl Hello {
             below => format!("{engine} ({browser}, {})", api_below(below)),
         };
         let [vendor, architecture] = ["vendor", "architecture"].map(|name| adapter.text(name));
-        let named = [adapter.text("description"), adapter.text("device")].into_iter().find(|name| !name.is_empty());
+        let named =
+            [adapter.text("description"), adapter.text("device")].into_iter().find(|name| !name.is_empty());
         let name = named.map_or_else(|| format!("{vendor} {architecture}").trim().to_owned(), str::to_owned);
         let is_software = adapter.info.get("isFallbackAdapter").and_then(Value::as_bool).unwrap_or(false)
             || adapter.text("type") == "CPU"

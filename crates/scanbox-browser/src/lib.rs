@@ -24,7 +24,7 @@ use scanbox_runner::webgpu::{self, WebGpu};
 use self::chromium::Chromium;
 use self::driver::PageDriver;
 use self::error::BrowserError;
-use self::server::{Address, OpenPage, Server};
+use self::server::{Address, OpenPage, PageServer};
 
 /// How long a browser that was started here may take until its page is there.
 const START_LIMIT: Duration = Duration::from_secs(60);
@@ -79,7 +79,7 @@ pub struct Connection {
     /// Its device.
     pub listed: Listed,
     page: OpenPage,
-    server: Server,
+    server: PageServer,
     chromium: Option<Chromium>,
 }
 
@@ -89,7 +89,7 @@ impl Connection {
     /// # Errors
     /// As [`devices`].
     pub fn begin(options: &BrowserOptions) -> Result<Self, BrowserError> {
-        let server = Server::start(options.address.as_ref())?;
+        let server = PageServer::start(options.address.as_ref())?;
         let url = server.url();
         let mut chromium = match &options.choice {
             BrowserChoice::Chromium(program) => {
@@ -119,7 +119,7 @@ impl Connection {
 }
 
 fn wait(
-    server: &Server,
+    server: &PageServer,
     mut chromium: Option<&mut Chromium>,
     options: &BrowserOptions,
 ) -> Result<OpenPage, BrowserError> {

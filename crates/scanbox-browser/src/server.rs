@@ -86,26 +86,26 @@ pub struct OpenPage {
     pub socket: WebSocket<TcpStream>,
     /// What it said first.
     pub hello: Hello,
-    _place: Place,
+    _place: PagePlace,
 }
 
 /// The place of the one page. Another one may come when it is dropped.
-struct Place(Arc<AtomicBool>);
+struct PagePlace(Arc<AtomicBool>);
 
-impl Drop for Place {
+impl Drop for PagePlace {
     fn drop(&mut self) {
         self.0.store(false, Ordering::SeqCst);
     }
 }
 
 /// What serves the page. It ends when this is dropped.
-pub struct Server {
+pub struct PageServer {
     address: Address,
     pages: Receiver<OpenPage>,
     over: Arc<AtomicBool>,
 }
 
-impl Server {
+impl PageServer {
     /// Begins to serve: at this address, or a new one.
     ///
     /// # Errors
@@ -115,8 +115,7 @@ impl Server {
             Some(address) => address.clone(),
             None => Address::new().map_err(BrowserError::Serve)?,
         };
-        let listener =
-            TcpListener::bind((Ipv4Addr::LOCALHOST, address.port)).map_err(BrowserError::Serve)?;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, address.port)).map_err(BrowserError::Serve)?;
         let (sender, pages) = channel();
         let over = Arc::new(AtomicBool::new(false));
         let served = Served { token: address.token.clone(), taken: Arc::default(), sender };
@@ -150,7 +149,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for PageServer {
     fn drop(&mut self) {
         self.over.store(true, Ordering::SeqCst);
         // What waits for connections hears of it by one.
@@ -201,7 +200,7 @@ impl Served {
     /// Hands a page on, unless it is one too many, or another one than this program has.
     fn connect(&self, stream: TcpStream, version: &str) -> io::Result<()> {
         let config = WebSocketConfig::default().max_message_size(None).max_frame_size(None);
-        let mut socket = WebSocket::from_raw_socket(stream, Role::Server, Some(config));
+        let mut socket = WebSocket::from_raw_socket(stream, Role::PageServer, Some(config));
         if version != page_version() {
             let own = page_version();
             return refuse(
@@ -212,7 +211,7 @@ impl Served {
         if self.taken.swap(true, Ordering::SeqCst) {
             return refuse(socket, "another page drives the GPU for this run already: close one of the two");
         }
-        let place = Place(Arc::clone(&self.taken));
+        let place = PagePlace(Arc::clone(&self.taken));
         let message = socket.read().map_err(io::Error::other)?;
         let hello = match &message {
             Message::Binary(bytes) => decode::<Hello>(bytes).map(|(hello, _)| hello),
@@ -284,7 +283,11 @@ impl<'a> HttpRequest<'a> {
     }
 
     fn query(&self, name: &str) -> Option<&'a str> {
-        self.query.split('&').filter_map(|part| part.split_once('=')).find(|(key, _)| *key == name).map(|(_, v)| v)
+        self.query
+            .split('&')
+            .filter_map(|part| part.split_once('='))
+            .find(|(key, _)| *key == name)
+            .map(|(_, v)| v)
     }
 
     fn header(&self, name: &str) -> Option<&'a str> {
@@ -307,7 +310,8 @@ mod tests {
 
     #[test]
     fn requests_are_read() {
-        let request = HttpRequest::parse("GET /a?token=x&b=y HTTP/1.1\r\nHost: h\r\nKEY:  v \r\n\r\n").unwrap();
+        let request =
+            HttpRequest::parse("GET /a?token=x&b=y HTTP/1.1\r\nHost: h\r\nKEY:  v \r\n\r\n").unwrap();
         assert_eq!((request.path, request.query("token"), request.query("c")), ("/a", Some("x"), None));
         assert_eq!((request.header("key"), request.header("other")), (Some("v"), None));
         for head in ["", "GET", "POST / HTTP/1.1\r\n\r\n", "GET / HTTP/2\r\n\r\n"] {

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use scanbox_browser::link::{decode, encode};
-use scanbox_browser::server::{OpenPage, Server, page_version};
+use scanbox_browser::server::{OpenPage, PageServer, page_version};
 use serde_json::{Value, json};
 use tungstenite::stream::MaybeTlsStream;
 use tungstenite::{Message, WebSocket};
@@ -18,7 +18,7 @@ pub struct FakePage(WebSocket<MaybeTlsStream<TcpStream>>);
 
 impl FakePage {
     /// Opens the socket of a server, as a page of this version would.
-    pub fn connect(server: &Server, version: &str) -> Self {
+    pub fn connect(server: &PageServer, version: &str) -> Self {
         let url = server.url().replace("http:", "ws:").replace("/?", "/socket?");
         let (socket, _) = tungstenite::connect(format!("{url}&version={version}")).unwrap();
         Self(socket)
@@ -67,7 +67,7 @@ pub fn hello() -> Value {
 }
 
 /// A page that is connected and has said this.
-pub fn connected(server: &Server, hello: &Value) -> (FakePage, OpenPage) {
+pub fn connected(server: &PageServer, hello: &Value) -> (FakePage, OpenPage) {
     let mut fake = FakePage::connect(server, page_version());
     fake.say(hello, &[]);
     (fake, server.page(PATIENCE).unwrap())

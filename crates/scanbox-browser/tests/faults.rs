@@ -1,7 +1,7 @@
 //! What a page may do instead of what it was asked for.
 
 use scanbox_browser::driver::PageDriver;
-use scanbox_browser::server::Server;
+use scanbox_browser::server::PageServer;
 use scanbox_model::record::Status;
 use scanbox_runner::backend::Failure;
 use scanbox_runner::webgpu::work::{DeviceDriver, DeviceWork};
@@ -11,8 +11,10 @@ use tungstenite::Message;
 use crate::fake_page::{FakePage, connected, hello};
 
 /// What comes of a request to a page that answers `open` and the first buffer, and then so.
-fn outcome(answer: impl FnOnce(&mut FakePage) + Send + 'static) -> (Result<Vec<u64>, Failure>, Result<(), Failure>) {
-    let server = Server::start(None).unwrap();
+fn outcome(
+    answer: impl FnOnce(&mut FakePage) + Send + 'static,
+) -> (Result<Vec<u64>, Failure>, Result<(), Failure>) {
+    let server = PageServer::start(None).unwrap();
     let (mut fake, page) = connected(&server, &hello());
     let played = std::thread::spawn(move || {
         for op in ["open", "buffer"] {
@@ -83,7 +85,11 @@ fn nonsense_ends_a_session() {
         let failure = outcome(answer).0.unwrap_err();
         assert_eq!(failure.status, Status::DeviceLost, "{what}: {}", failure.reason);
         let begin = "the page of the browser answers what is no answer";
-        assert!(failure.reason.starts_with(begin) && failure.reason.len() < 400, "{what}: {}", failure.reason);
+        assert!(
+            failure.reason.starts_with(begin) && failure.reason.len() < 400,
+            "{what}: {}",
+            failure.reason
+        );
     }
     let gone = outcome(|_| {}).0.unwrap_err();
     assert_eq!(gone.status, Status::DeviceLost);
@@ -92,7 +98,7 @@ fn nonsense_ends_a_session() {
 
 #[test]
 fn a_device_that_does_not_open_says_why() {
-    let server = Server::start(None).unwrap();
+    let server = PageServer::start(None).unwrap();
     let (mut fake, page) = connected(&server, &hello());
     let played = std::thread::spawn(move || {
         assert_eq!(fake.hear().unwrap().0["op"], "open");

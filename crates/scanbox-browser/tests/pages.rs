@@ -1,6 +1,6 @@
 //! Who may be the page, and what a device is by what a page says of it.
 
-use scanbox_browser::server::{Server, page_version};
+use scanbox_browser::server::{PageServer, page_version};
 use scanbox_model::device::DeviceKind;
 use scanbox_model::timer::Timer;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use crate::fake_page::{FakePage, PATIENCE, connected, get, hello};
 
 #[test]
 fn the_page_is_for_who_knows_the_token() {
-    let server = Server::start(None).unwrap();
+    let server = PageServer::start(None).unwrap();
     let url = server.url();
     let page = get(&url);
     assert!(page.starts_with("HTTP/1.1 200 OK\r\n") && page.contains(page_version()), "{page}");
@@ -28,10 +28,13 @@ fn the_page_is_for_who_knows_the_token() {
 
 #[test]
 fn what_is_no_page_of_this_program_is_refused_in_words() {
-    let server = Server::start(None).unwrap();
+    let server = PageServer::start(None).unwrap();
     let refusal = |mut page: FakePage| page.hear().unwrap().0["refused"].as_str().unwrap().to_owned();
     let old = refusal(FakePage::connect(&server, "0.1.0-abc"));
-    assert!(old.contains("`0.1.0-abc`") && old.contains(page_version()) && old.contains("load it again"), "{old}");
+    assert!(
+        old.contains("`0.1.0-abc`") && old.contains(page_version()) && old.contains("load it again"),
+        "{old}"
+    );
     let mut mute = FakePage::connect(&server, page_version());
     mute.say(&json!({ "agent": 7 }), &[]);
     let mute = refusal(mute);
@@ -49,8 +52,8 @@ fn what_is_no_page_of_this_program_is_refused_in_words() {
 fn an_address_is_free_again_when_its_server_has_ended() {
     let address = scanbox_browser::server::Address::new().unwrap();
     for _ in 0..3 {
-        let server = Server::start(Some(&address)).unwrap();
-        assert!(Server::start(Some(&address)).is_err(), "two at one address");
+        let server = PageServer::start(Some(&address)).unwrap();
+        assert!(PageServer::start(Some(&address)).is_err(), "two at one address");
         let (_fake, page) = connected(&server, &hello());
         drop(page);
         drop(server);
@@ -65,13 +68,16 @@ fn an_address_is_free_again_when_its_server_has_ended() {
 
 #[test]
 fn a_device_is_what_its_page_says() {
-    let server = Server::start(None).unwrap();
+    let server = PageServer::start(None).unwrap();
     let listed = |hello: &Value| connected(&server, hello).1.hello.listed();
     let device = listed(&hello()).unwrap();
     assert!(device.is_usable());
     let profile = device.profile;
     assert_eq!(profile.implementation, "Dawn (Chromium 156.0.8078.79, Vulkan)");
-    assert_eq!((profile.name.as_str(), profile.driver.as_str()), ("SwiftShader Device", "SwiftShader driver 5.0.0"));
+    assert_eq!(
+        (profile.name.as_str(), profile.driver.as_str()),
+        ("SwiftShader Device", "SwiftShader driver 5.0.0")
+    );
     assert_eq!((profile.kind, profile.device_id), (DeviceKind::Software, 0xc0de));
     assert_eq!((profile.min_subgroup_size, profile.max_subgroup_size), (4, 8));
     assert_eq!((profile.max_workgroup_size, profile.max_storage_buffer_bytes), (256, 1 << 28));
@@ -95,7 +101,10 @@ fn a_device_is_what_its_page_says() {
     (none["adapter"], none["why"]) = (Value::Null, json!("WebGPU of this browser finds no adapter"));
     let error = listed(&none).unwrap_err();
     assert!(error.is_no_device());
-    assert!(error.to_string().starts_with("Chromium 156.0.8078.79: WebGPU of this browser finds no"), "{error}");
+    assert!(
+        error.to_string().starts_with("Chromium 156.0.8078.79: WebGPU of this browser finds no"),
+        "{error}"
+    );
 
     for limit in [json!(-1), json!(0.5), Value::Null] {
         let mut nonsense = hello();

@@ -2,13 +2,13 @@
 
 use std::io;
 
+#[cfg(feature = "webgpu")]
+use scanbox_browser::error::BrowserError;
 use scanbox_model::record::Status;
 use scanbox_runner::backend::Failure;
 use scanbox_runner::select::SelectError;
 use scanbox_runner::session::End;
 use scanbox_runner::vulkan::VulkanError;
-#[cfg(feature = "webgpu")]
-use scanbox_browser::error::BrowserError;
 #[cfg(feature = "webgpu")]
 use scanbox_runner::webgpu::WebGpuError;
 use serde::{Deserialize, Serialize};

@@ -90,7 +90,8 @@ impl Cli {
         match self.api {
             Api::WebGpu if !only_vulkan.is_empty() => Err(UsageError(format!("--api webgpu: {only_vulkan}"))),
             Api::WebGpu if self.browser.is_some() && !self.robustness => {
-                let message = "--robustness off: a browser keeps its checks; it is for wgpu, without --browser";
+                let message =
+                    "--robustness off: a browser keeps its checks; it is for wgpu, without --browser";
                 Err(UsageError(message.to_owned()))
             }
             Api::Vulkan if self.browser.is_some() => {

@@ -199,7 +199,11 @@ fn a_browser_is_a_device() {
     };
     let missing = ["devices", "--api", "webgpu", "--browser", "/nonexistent/firefox"];
     check(&missing, 1, &["/nonexistent/firefox does not start"]);
-    check(&["devices", "--api", "webgpu", "--browser", "/bin/false"], 1, &["the browser ended before its page"]);
+    check(
+        &["devices", "--api", "webgpu", "--browser", "/bin/false"],
+        1,
+        &["the browser ended before its page"],
+    );
     check(&["devices", "--browser", "chromium"], 2, &["--browser is for --api webgpu"]);
     let off = ["devices", "--api", "webgpu", "--browser", "chromium", "--robustness", "off"];
     check(&off, 2, &["a browser keeps its checks"]);
@@ -228,7 +232,8 @@ fn a_browser_and_wgpu_give_the_same_rows_on_the_same_device() {
     );
     let swiftshader = cache.join("scanbox/swiftshader/icd.json");
     let fixture = Fixture::new(SAMPLE);
-    let sweep = ["sweep", "--device", "0", "--space", "space.toml", "--assume", "progress", "--timeout", "60s"];
+    let sweep =
+        ["sweep", "--device", "0", "--space", "space.toml", "--assume", "progress", "--timeout", "60s"];
     fixture.check(&[&sweep[..], &["--out", "out.csv"]].concat(), 0, &[]);
     let rows = fixture.rows();
     let in_browser = verdicts(&rows);
@@ -340,7 +345,16 @@ fn any_browser_may_open_the_address() {
     }
     let fixture = Fixture::new(SPACE);
     let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("scanbox"))
-        .args(["verify", "--api", "webgpu", "--browser", "wait", "b1.vec4.fallback.sub.wg64", "--sizes", "5000"])
+        .args([
+            "verify",
+            "--api",
+            "webgpu",
+            "--browser",
+            "wait",
+            "b1.vec4.fallback.sub.wg64",
+            "--sizes",
+            "5000",
+        ])
         .current_dir(fixture.path())
         .env("SCANBOX_CACHE", fixture.path().join("cache"))
         .env("SCANBOX_LOCKS", fixture.path())
@@ -349,10 +363,17 @@ fn any_browser_may_open_the_address() {
         .spawn()
         .unwrap();
     let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
-    let address = said.find_map(|line| Some(line.split(' ').find(|word| word.starts_with("http://"))?.to_owned()));
+    let address =
+        said.find_map(|line| Some(line.split(' ').find(|word| word.starts_with("http://"))?.to_owned()));
     let profile = format!("--user-data-dir={}", fixture.path().join("profile").display());
     let mut browser = std::process::Command::new("chromium")
-        .args(["--headless=new", "--no-sandbox", "--enable-unsafe-webgpu", "--no-first-run", "--disable-quic"])
+        .args([
+            "--headless=new",
+            "--no-sandbox",
+            "--enable-unsafe-webgpu",
+            "--no-first-run",
+            "--disable-quic",
+        ])
         .args(["--use-webgpu-adapter=swiftshader", &profile, &address.unwrap()])
         .stdout(Stdio::null())
         .stderr(Stdio::null())

@@ -9,7 +9,9 @@ use scanbox_runner::select::{Listed, place_of};
 use scanbox_runner::vulkan;
 
 #[cfg(feature = "webgpu")]
-use self::through_webgpu::{devices as webgpu_devices, environment as webgpu_environment, open as open_webgpu};
+use self::through_webgpu::{
+    devices as webgpu_devices, environment as webgpu_environment, open as open_webgpu,
+};
 use super::{known_issues, safe_devices};
 use crate::tools::Tools;
 

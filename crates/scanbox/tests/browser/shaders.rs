@@ -8,6 +8,7 @@ use scanbox_kernels::plan::Shader;
 use scanbox_kernels::wgsl::WgslSources;
 use scanbox_kernels::{catalog, legal};
 use scanbox_model::api::Api;
+use scanbox_model::config::Parameter;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::Problem;
 use scanbox_model::safe_devices::{Guarantee, SafeDevices};
@@ -34,15 +35,18 @@ fn webgpu(smallest: u32, largest: u32) -> DeviceProfile {
 
 /// Every shader that a sweep of the spaces needs on these devices, helpers too.
 fn shaders() -> BTreeSet<Shader> {
-    let texts =
-        [include_str!("../../../../configs/thesis-webgpu.toml"), include_str!("../../../../configs/webgpu.toml")];
+    let texts = [
+        include_str!("../../../../configs/thesis-webgpu.toml"),
+        include_str!("../../../../configs/webgpu.toml"),
+    ];
     let mut found = BTreeSet::new();
     for device in [webgpu(32, 32), webgpu(4, 32), webgpu(1, 1)] {
         found.extend(catalog::helper_shaders(&device));
         for text in texts {
             let space = Space::from_toml(text, "space").unwrap();
             let problem = Problem::default();
-            let points = space.enumerate(&device, |config, n, device| legal(config, &problem, n, device)).points;
+            let points =
+                space.enumerate(&device, |config, n, device| legal(config, &problem, n, device)).points;
             for point in points {
                 let plan = catalog::plan(&point.config, &problem, point.n, &device).unwrap();
                 found.extend(plan.passes.into_iter().map(|pass| pass.shader));

@@ -72,9 +72,8 @@ fn address() -> anyhow::Result<Address> {
         return Ok(address.clone());
     }
     let address = match std::env::var(PAGE) {
-        Ok(word) => {
-            Address::parse(&word).ok_or_else(|| anyhow!("{PAGE}=`{word}`: it is PORT:TOKEN, or is not set"))?
-        }
+        Ok(word) => Address::parse(&word)
+            .ok_or_else(|| anyhow!("{PAGE}=`{word}`: it is PORT:TOKEN, or is not set"))?,
         Err(_) => {
             let address = Address::new().context("the address of the page")?;
             note(&format!("open {} in a browser, and keep its page in sight", address.url()));
