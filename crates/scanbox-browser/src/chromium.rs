@@ -31,6 +31,8 @@ const FLAGS: [&str; 12] = [
 ];
 /// Where there is no GPU, its own software device.
 const SOFTWARE: &str = "--use-webgpu-adapter=swiftshader";
+/// Variables that name drivers for Vulkan.
+const DRIVER_FILES: [&str; 2] = ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"];
 /// Where there is one, through Vulkan on Linux, whatever Chromium thinks of its driver.
 const HARDWARE: [&str; 2] = ["--enable-features=Vulkan", "--ignore-gpu-blocklist"];
 /// How long the guard may take to end a browser.
@@ -59,6 +61,12 @@ impl Chromium {
         let mut command = Command::new(guard);
         command.arg(guard::COMMAND).arg("--").arg(&program).args(flags()).arg(url);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        if !has_gpu() {
+            // What names drivers for Vulkan keeps Chromium from its own software device.
+            for name in DRIVER_FILES {
+                command.env_remove(name);
+            }
+        }
         let mut guard = command.spawn().map_err(failed)?;
         let output = guard.stdout.take().expect("stdout is piped");
         let (sender, said) = channel();

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::chromium::Chromium;
 use crate::link::{PageFailure, PageLink, no_answer};
-use crate::server::{OpenPage, PageServer};
+use crate::server::{OpenPage, PagePlace, PageServer};
 
 /// How long a browser that ends may take until it has.
 const LAST_WORDS: Duration = Duration::from_secs(2);
@@ -107,6 +107,7 @@ pub struct PageDriver {
     busy_ns: f64,
     // In this order: the page goes, then what it comes from.
     chromium: Option<Chromium>,
+    _place: PagePlace,
     _server: PageServer,
 }
 
@@ -126,6 +127,7 @@ impl PageDriver {
             buffer_bytes: listed.profile.max_allocation_bytes,
             busy_ns: 0.0,
             chromium,
+            _place: page.place,
             _server: server,
         };
         driver.ask::<Nothing>(&PageOrder::Open, &[])?;

@@ -86,11 +86,12 @@ pub struct OpenPage {
     pub socket: WebSocket<TcpStream>,
     /// What it said first.
     pub hello: Hello,
-    _place: PagePlace,
+    /// As long as it has this, no other page may come.
+    pub place: PagePlace,
 }
 
 /// The place of the one page. Another one may come when it is dropped.
-struct PagePlace(Arc<AtomicBool>);
+pub struct PagePlace(Arc<AtomicBool>);
 
 impl Drop for PagePlace {
     fn drop(&mut self) {
@@ -200,7 +201,7 @@ impl Served {
     /// Hands a page on, unless it is one too many, or another one than this program has.
     fn connect(&self, stream: TcpStream, version: &str) -> io::Result<()> {
         let config = WebSocketConfig::default().max_message_size(None).max_frame_size(None);
-        let mut socket = WebSocket::from_raw_socket(stream, Role::PageServer, Some(config));
+        let mut socket = WebSocket::from_raw_socket(stream, Role::Server, Some(config));
         if version != page_version() {
             let own = page_version();
             return refuse(
@@ -222,7 +223,7 @@ impl Served {
                 // From here on, whoever waits has the clock.
                 socket.get_ref().set_read_timeout(None)?;
                 // Nobody may wait any more.
-                let _ = self.sender.send(OpenPage { socket, hello, _place: place });
+                let _ = self.sender.send(OpenPage { socket, hello, place });
                 Ok(())
             }
             Err(why) => refuse(socket, &format!("this page does not say who it is: {why}")),

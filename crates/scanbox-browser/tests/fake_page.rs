@@ -19,7 +19,12 @@ pub struct FakePage(WebSocket<MaybeTlsStream<TcpStream>>);
 impl FakePage {
     /// Opens the socket of a server, as a page of this version would.
     pub fn connect(server: &PageServer, version: &str) -> Self {
-        let url = server.url().replace("http:", "ws:").replace("/?", "/socket?");
+        Self::at(&server.url(), version)
+    }
+
+    /// The same where only the address is known.
+    pub fn at(url: &str, version: &str) -> Self {
+        let url = url.replace("http:", "ws:").replace("/?", "/socket?");
         let (socket, _) = tungstenite::connect(format!("{url}&version={version}")).unwrap();
         Self(socket)
     }

@@ -1,7 +1,7 @@
 //! What a page may do instead of what it was asked for.
 
 use scanbox_browser::driver::PageDriver;
-use scanbox_browser::server::PageServer;
+use scanbox_browser::server::{PageServer, page_version};
 use scanbox_model::record::Status;
 use scanbox_runner::backend::Failure;
 use scanbox_runner::webgpu::work::{DeviceDriver, DeviceWork};
@@ -94,6 +94,23 @@ fn nonsense_ends_a_session() {
     let gone = outcome(|_| {}).0.unwrap_err();
     assert_eq!(gone.status, Status::DeviceLost);
     assert!(gone.reason.starts_with("the page of the browser is gone"), "{}", gone.reason);
+}
+
+#[test]
+fn a_second_page_is_refused_while_the_device_is_open() {
+    let server = PageServer::start(None).unwrap();
+    let url = server.url();
+    let (mut fake, page) = connected(&server, &hello());
+    let played = std::thread::spawn(move || {
+        assert_eq!(fake.hear().unwrap().0["op"], "open");
+        fake.say(&json!({}), &[]);
+        fake
+    });
+    let driver = PageDriver::open(page, server, None).unwrap();
+    let _first = played.join().unwrap();
+    let refused = FakePage::at(&url, page_version()).hear().unwrap().0["refused"].to_string();
+    assert!(refused.contains("another page drives the GPU"), "{refused}");
+    drop(driver);
 }
 
 #[test]

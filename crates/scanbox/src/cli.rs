@@ -94,6 +94,11 @@ impl Cli {
                     "--robustness off: a browser keeps its checks; it is for wgpu, without --browser";
                 Err(UsageError(message.to_owned()))
             }
+            Api::WebGpu if self.browser == Some(Browser::Wait) && self.speech.is_quiet() => {
+                let message =
+                    "--browser wait tells which address to open, which --quiet would keep to itself";
+                Err(UsageError(message.to_owned()))
+            }
             Api::Vulkan if self.browser.is_some() => {
                 Err(UsageError("--browser is for --api webgpu: browsers have no Vulkan".to_owned()))
             }
@@ -108,7 +113,7 @@ impl Cli {
 
 const APIS: &[HelpWord<Api>] = &[
     ("vulkan", "", Api::Vulkan),
-    ("webgpu", "through wgpu, which stands on Vulkan, Metal or D3D12", Api::WebGpu),
+    ("webgpu", "through wgpu, which stands on Vulkan, Metal or D3D12, or in a --browser", Api::WebGpu),
 ];
 const SWITCH: &[HelpWord<bool>] = &[("on", "", true), ("off", "", false)];
 

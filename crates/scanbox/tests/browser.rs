@@ -207,6 +207,7 @@ fn a_browser_is_a_device() {
     check(&["devices", "--browser", "chromium"], 2, &["--browser is for --api webgpu"]);
     let off = ["devices", "--api", "webgpu", "--browser", "chromium", "--robustness", "off"];
     check(&off, 2, &["a browser keeps its checks"]);
+    check(&["devices", "--api", "webgpu", "--browser", "wait", "-q"], 2, &["which address to open"]);
 }
 
 /// What rows say of verification, by config and size.
@@ -269,7 +270,8 @@ fn a_browser_that_is_killed_is_replaced() {
     let before = all_below(child.id());
     let browsers = below_with(child.id(), "--user-data-dir=");
     assert!(browsers.len() > 1, "{browsers:?}");
-    browsers.iter().for_each(|&pid| drop(signal(pid, Signal::KILL)));
+    // Some of them are gone by the time it is their turn.
+    assert!(browsers.iter().filter(|&&pid| signal(pid, Signal::KILL)).count() > 0);
     let ended = wait(child);
     assert_eq!(ended.code, Some(0), "{}{}", ended.stdout, ended.stderr);
     let rows = fixture.rows();
