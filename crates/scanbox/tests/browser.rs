@@ -335,7 +335,7 @@ fn states_of_an_older_call_are_found() {
             true => replaced(&silent(&text), "(tag >> 2u) != params.epoch", "(tag >> 2u) == 0u"),
         });
         let verify = [&verify[..], &["--kernels", kernels.to_str().unwrap()]].concat();
-        let (code, part) = if ignored { (1, "wrong") } else { (0, "1 ok") };
+        let (code, part) = if ignored { (5, "1 wrong_result") } else { (0, "1 ok") };
         fixture.check(&verify, code, &[part]);
     }
 }
