@@ -226,7 +226,10 @@ impl Served {
                 let _ = self.sender.send(OpenPage { socket, hello, place });
                 Ok(())
             }
-            Err(why) => refuse(socket, &format!("this page does not say who it is: {why}")),
+            Err(why) => {
+                drop(place);
+                refuse(socket, &format!("this page does not say who it is: {why}"))
+            }
         }
     }
 }

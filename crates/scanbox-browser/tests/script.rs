@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 #[test]
+#[allow(clippy::print_stderr, reason = "whoever reads the output of a test that did nothing has to know")]
 fn the_script_is_compiled_from_its_source() {
     let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web");
     let compiler = web.join("node_modules/.bin/tsc");
