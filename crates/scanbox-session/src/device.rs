@@ -123,7 +123,8 @@ pub fn check_forced_family(asking: &mut Command) -> anyhow::Result<()> {
 /// # Errors
 /// When there is no such device.
 pub fn unit_of(selector: &str, tools: &Tools) -> anyhow::Result<usize> {
-    if replay_script(selector).is_some() {
+    // A browser shows one device, and has it open now.
+    if replay_script(selector).is_some() || tools.browser.is_some() {
         return Ok(0);
     }
     let devices = backends::devices(tools)?;

@@ -2,6 +2,8 @@
 
 use std::io;
 
+#[cfg(feature = "webgpu")]
+use scanbox_browser::error::BrowserError;
 use scanbox_model::record::Status;
 use scanbox_runner::backend::Failure;
 use scanbox_runner::select::SelectError;
@@ -42,6 +44,12 @@ impl Cause {
         match error.downcast_ref::<WebGpuError>() {
             Some(WebGpuError::Select(error)) => return Self::of_selector(error),
             Some(webgpu) if webgpu.is_no_device() => return Self::NoDevice,
+            _ => {}
+        }
+        #[cfg(feature = "webgpu")]
+        match error.downcast_ref::<BrowserError>() {
+            Some(BrowserError::Select(error)) => return Self::of_selector(error),
+            Some(browser) if browser.is_no_device() => return Self::NoDevice,
             _ => {}
         }
         match error.downcast_ref::<VulkanError>() {

@@ -16,7 +16,7 @@ use scanbox_model::guarantee_probe::GuaranteesProbe;
 use scanbox_runner::select::AUTO;
 use scanbox_runner::session::End;
 
-use crate::device::known_issues;
+use crate::device::{backends, known_issues};
 use crate::failure::SessionError;
 use crate::log;
 use crate::notes::{note, pass_on};
@@ -254,6 +254,7 @@ impl WorkerCommand {
         }
         // Whatever the environment of this process says.
         command.env("SCANBOX_API", self.tools.api.word()).args(self.tools.flags_of_api());
+        command.envs(backends::environment(&self.tools)?);
         command.arg("worker").arg("--device").arg(&self.device);
         command.arg("--supervisor").arg(std::process::id().to_string());
         // What it prints goes through its supervisor: a worker that nothing can end must not keep a pipe of the

@@ -13,6 +13,39 @@ use scanbox_model::safe_devices::Guarantee;
 
 use crate::notes::note;
 
+/// The browser whose GPU is driven.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Browser {
+    /// The Chromium of this system, which is started without a window.
+    Chromium,
+    /// Another one, which is started so.
+    Program(PathBuf),
+    /// One that opens the address which it is told.
+    Wait,
+}
+
+impl std::str::FromStr for Browser {
+    type Err = std::convert::Infallible;
+
+    fn from_str(word: &str) -> Result<Self, Self::Err> {
+        Ok(match word {
+            "chromium" => Self::Chromium,
+            "wait" => Self::Wait,
+            program => Self::Program(program.into()),
+        })
+    }
+}
+
+impl std::fmt::Display for Browser {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Chromium => f.write_str("chromium"),
+            Self::Wait => f.write_str("wait"),
+            Self::Program(program) => write!(f, "{}", program.display()),
+        }
+    }
+}
+
 /// What every run is handed.
 #[derive(Debug, Clone, Default)]
 pub struct Tools {
@@ -26,6 +59,8 @@ pub struct Tools {
     pub api: Api,
     /// Whether kernels go without the checks that WebGPU adds to them.
     pub unchecked: bool,
+    /// The browser whose WebGPU it is; `None`: that of wgpu.
+    pub browser: Option<Browser>,
 }
 
 impl Tools {
@@ -46,7 +81,8 @@ impl Tools {
     pub fn flags_of_api(&self) -> Vec<String> {
         let api = (self.api != Api::default()).then(|| ["--api".to_owned(), self.api.to_string()]);
         let robustness = self.unchecked.then(|| ["--robustness".to_owned(), "off".to_owned()]);
-        [api, robustness].into_iter().flatten().flatten().collect()
+        let browser = self.browser.as_ref().map(|browser| ["--browser".to_owned(), browser.to_string()]);
+        [api, robustness, browser].into_iter().flatten().flatten().collect()
     }
 
     /// The folder of pipelines.

@@ -7,7 +7,7 @@ use clap::parser::ValueSource;
 use clap::{ArgAction, ArgMatches, CommandFactory, Parser, Subcommand};
 use scanbox_model::api::Api;
 use scanbox_model::safe_devices::Guarantee;
-use scanbox_session::tools::Tools;
+use scanbox_session::tools::{Browser, Tools};
 
 use crate::args::FOR_ALL;
 use crate::args::sharing::is_wait;
@@ -45,6 +45,11 @@ pub struct Cli {
     #[arg(help_heading = FOR_ALL, long, global = true, value_name = "on|off", value_parser = words(SWITCH), default_value = "on", action = ArgAction::Set)]
     pub robustness: bool,
 
+    /// With --api webgpu, the WebGPU of a browser: chromium starts the one of this system without a window, a path
+    /// another one, and wait tells an address that any browser opens
+    #[arg(help_heading = FOR_ALL, long, global = true, value_name = "chromium|wait|PATH")]
+    pub browser: Option<Browser>,
+
     /// How it speaks.
     #[command(flatten)]
     pub speech: SpeechArgs,
@@ -66,6 +71,7 @@ impl Cli {
             assume: self.assume.clone(),
             api: self.api,
             unchecked: !self.robustness,
+            browser: self.browser.clone(),
         }
     }
 
@@ -86,6 +92,19 @@ impl Cli {
         };
         match self.api {
             Api::WebGpu if !only_vulkan.is_empty() => Err(UsageError(format!("--api webgpu: {only_vulkan}"))),
+            Api::WebGpu if self.browser.is_some() && !self.robustness => {
+                let message =
+                    "--robustness off: a browser keeps its checks; it is for wgpu, without --browser";
+                Err(UsageError(message.to_owned()))
+            }
+            Api::WebGpu if self.browser == Some(Browser::Wait) && self.speech.is_quiet() => {
+                let message =
+                    "--browser wait tells which address to open, which --quiet would keep to itself";
+                Err(UsageError(message.to_owned()))
+            }
+            Api::Vulkan if self.browser.is_some() => {
+                Err(UsageError("--browser is for --api webgpu: browsers have no Vulkan".to_owned()))
+            }
             Api::Vulkan if !self.robustness => {
                 let message = "--robustness off is for --api webgpu: kernels in Vulkan have no such checks";
                 Err(UsageError(message.to_owned()))
@@ -97,7 +116,7 @@ impl Cli {
 
 const APIS: &[HelpWord<Api>] = &[
     ("vulkan", "", Api::Vulkan),
-    ("webgpu", "through wgpu, which stands on Vulkan, Metal or D3D12", Api::WebGpu),
+    ("webgpu", "through wgpu, which stands on Vulkan, Metal or D3D12, or in a --browser", Api::WebGpu),
 ];
 const SWITCH: &[HelpWord<bool>] = &[("on", "", true), ("off", "", false)];
 
@@ -146,6 +165,10 @@ pub enum Command {
     /// Drive a device for a supervisor (internal)
     #[command(hide = true)]
     Worker(commands::worker::WorkerArgs),
+    /// Run a browser as long as somebody wants it (internal)
+    #[cfg(feature = "webgpu")]
+    #[command(hide = true)]
+    GuardBrowser(commands::guard_browser::GuardBrowserArgs),
 }
 
 /// Options whose value may be left out: which words are one, and what stands for none.

@@ -73,6 +73,8 @@ fn run(cli: &Cli, given: &dyn Fn() -> Vec<OsString>) -> anyhow::Result<ExitCode>
         Command::Man(args) => Ok(help_files::man(args, Cli::command())?.into()),
         Command::Serve(args) => serve::run(args, tools).map(|()| ExitCode::SUCCESS),
         Command::Worker(args) => worker::run(args, tools).map(|()| ExitCode::SUCCESS),
+        #[cfg(feature = "webgpu")]
+        Command::GuardBrowser(args) => commands::guard_browser::run(args).map(|()| ExitCode::SUCCESS),
     }
 }
 
@@ -99,6 +101,8 @@ fn begin_without_layer(tools: &Tools) {
 fn looks_for_devices(command: &Command) -> bool {
     match command {
         Command::Serve(_) | Command::Worker(_) => false,
+        #[cfg(feature = "webgpu")]
+        Command::GuardBrowser(_) => false,
         Command::Completions(_) | Command::Man(_) => false,
         Command::Import(_) | Command::Merge(_) => false,
         Command::Analyze(_) | Command::Report(_) | Command::Compare(_) => false,

@@ -13,12 +13,13 @@ use scanbox_kernels::plan::Module;
 use scanbox_model::record::Status;
 
 use super::adapter::{FEATURES, binding_bytes};
-use super::layouts::{Layouts, StorageUse};
-use super::readback::{bytes_of, intervals, read, wall};
+use super::layouts::Layouts;
+use super::readback::{bytes_of, read};
 use super::shader::{make, one_line, source, within_scopes};
+use super::storage::StorageUse;
 use super::work::{
     BINDING_ALIGNMENT, BoundDispatch, BufferKey, ByteRange, DeviceDriver, DeviceWork, Graveyard, HeldBuffer,
-    PipelineKey, SLOT_BYTES, SLOT_WORDS, VECTOR_BYTES, WORD_BYTES, WorkDone, WorkStep,
+    PipelineKey, SLOT_BYTES, SLOT_WORDS, VECTOR_BYTES, WorkDone, WorkStep,
 };
 use crate::backend::Failure;
 
@@ -358,19 +359,18 @@ impl DeviceDriver for WgpuDevice {
     fn run(&mut self, work: &DeviceWork) -> Result<WorkDone, Failure> {
         self.check()?;
         self.bury();
-        let timed =
-            work.steps.iter().filter(|step| matches!(step, WorkStep::Pass { is_timed: true, .. })).count();
+        let timed = work.timed_passes();
         let stamps = if self.has_timestamps() { 2 * timed as u64 } else { 0 };
         if stamps > u64::from(QUERIES) || (timed > 1 && !self.has_timestamps()) {
             let reason = format!("{timed} timed passes in one submission");
             return Err(Failure::new(Status::Unsupported, reason));
         }
-        let lengths: Vec<u64> = work
+        let fetched: u64 = work
             .steps
             .iter()
             .filter_map(|step| if let WorkStep::Fetch(range) = step { Some(range.bytes) } else { None })
-            .collect();
-        let fetched = lengths.iter().sum::<u64>().next_multiple_of(STAMP_BYTES);
+            .sum();
+        let fetched = fetched.next_multiple_of(STAMP_BYTES);
         let bytes = fetched + stamps * STAMP_BYTES;
         self.reserve(dispatches_of(work).count(), bytes)?;
         let device = self.device.clone();
@@ -391,19 +391,9 @@ impl DeviceDriver for WgpuDevice {
         let took_ns = start.elapsed().as_nanos() as u64;
         self.busy_ns += took_ns as f64;
         let Some(readback) = self.readback.as_ref().filter(|_| bytes > 0) else {
-            return Ok(WorkDone { spans: wall(timed, took_ns), fetched: Vec::new() });
+            return work.read(&[], self.has_timestamps(), took_ns);
         };
-        let words = read(readback, bytes, &mapped)?;
-        let mut rest = &words[..];
-        let fetched = lengths.iter().map(|bytes| {
-            let (now, left) = rest.split_at((bytes / WORD_BYTES) as usize);
-            rest = left;
-            now.to_vec()
-        });
-        let fetched: Vec<Vec<u32>> = fetched.collect();
-        let stamps = &words[words.len() - (stamps * STAMP_BYTES / WORD_BYTES) as usize..];
-        let spans = if stamps.is_empty() { wall(timed, took_ns) } else { intervals(stamps) };
-        Ok(WorkDone { spans, fetched })
+        work.read(&read(readback, bytes, &mapped)?, self.has_timestamps(), took_ns)
     }
 
     fn busy_ns(&self) -> f64 {

@@ -1,7 +1,7 @@
 //! The WebGPU backend: devices through wgpu, which stands on Vulkan, Metal or D3D12.
 //!
 //! The only module that names `wgpu`. What a session does (memory, verification, samples, twins) is data for a driver
-//! (`work`), and only what drives a device here knows wgpu: another one may drive a page elsewhere with the same plans.
+//! ([`work`]), and only what drives a device here knows wgpu: the crate `scanbox-browser` drives a page with the same.
 //!
 //! Shaders are WGSL and reach memory by bindings: their words stand in a slot of 256 bytes of one uniform buffer, at a
 //! dynamic offset for each dispatch; storage buffers follow. A sample is one compute pass between two timestamps:
@@ -15,12 +15,13 @@ mod layouts;
 mod memory;
 mod readback;
 mod shader;
+mod storage;
 mod submissions;
 mod timer;
 mod twin;
 mod unchecked;
 mod watch;
-mod work;
+pub mod work;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,7 +41,9 @@ pub use self::adapter::WGPU_VERSION;
 use self::adapter::{FoundAdapter, candidates};
 pub use self::error::WebGpuError;
 use self::gpu::WgpuDevice;
+pub use self::storage::{StorageUse, storage_of};
 use self::submissions::WebGpuSession;
+use self::work::DeviceDriver;
 use crate::backend::{
     Backend, ElementComparison, Failure, PipelineInfo, ProbeAnswer, ProbeCall, TickInterval,
 };
@@ -95,13 +98,26 @@ pub fn open(selector: &str, compiler: &Compiler, options: &WebGpuOptions) -> Res
         return Err(WebGpuError::Unusable { device, problems: listed.problems.clone() });
     }
     let opened = WgpuDevice::open(raw, options.robustness, options.timeout);
-    let mut gpu = opened.map_err(|reason| WebGpuError::NoDevice { device: device.clone(), reason })?;
-    let failed = |failure| WebGpuError::Setup { device: device.clone(), failure };
+    let gpu = opened.map_err(|reason| WebGpuError::NoDevice { device, reason })?;
     let mut profile = listed.profile.clone();
     profile.timestamp_period_ns = gpu.period_ns();
-    let ticks = timer::resolution_ticks(&mut gpu).map_err(failed)?;
+    drive(Box::new(gpu), profile, compiler)
+}
+
+/// A session with a device that is open: finds out how fine its clock is, and makes what every session needs.
+///
+/// # Errors
+/// When the device does not do that.
+pub fn drive(
+    mut driver: Box<dyn DeviceDriver>,
+    mut profile: DeviceProfile,
+    compiler: &Compiler,
+) -> Result<WebGpu, WebGpuError> {
+    let device = profile.name.clone();
+    let failed = |failure| WebGpuError::Setup { device: device.clone(), failure };
+    let ticks = timer::resolution_ticks(&mut *driver).map_err(failed)?;
     profile.timer_resolution_ns = ticks as f64 * f64::from(profile.timestamp_period_ns);
-    let session = WebGpuSession::new(Box::new(gpu));
+    let session = WebGpuSession::new(driver);
     let mut webgpu = WebGpu { session, profile: Arc::new(profile), gone: None };
     let shaders = catalog::helper_shaders(&webgpu.profile);
     let modules: Vec<Module> = compiler.compile_all(&shaders).into_iter().collect::<Result<_, _>>()?;

@@ -4,19 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use scanbox_model::record::Status;
 
-use crate::backend::{Failure, TickInterval};
-
-/// What a submission took, by the clock of the host, where that is all there is: of its only timed pass.
-pub(super) fn wall(timed: usize, took_ns: u64) -> Vec<TickInterval> {
-    vec![TickInterval { begin: 0, end: took_ns }; timed]
-}
-
-/// Pairs of timestamps of two words each.
-pub(super) fn intervals(words: &[u32]) -> Vec<TickInterval> {
-    let stamp = |words: &[u32]| u64::from(words[0]) | u64::from(words[1]) << 32;
-    let interval = |words: &[u32]| TickInterval { begin: stamp(words), end: stamp(&words[2..]) };
-    words.chunks_exact(4).map(interval).collect()
-}
+use crate::backend::Failure;
 
 /// What was mapped.
 pub(super) fn read(

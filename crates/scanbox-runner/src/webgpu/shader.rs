@@ -4,7 +4,7 @@ use scanbox_kernels::plan::Module;
 use scanbox_kernels::wgsl::for_naga;
 use scanbox_model::record::Status;
 
-use super::layouts::{StorageUse, storage_of};
+use super::storage::{StorageUse, storage_of};
 use super::unchecked;
 use crate::backend::Failure;
 

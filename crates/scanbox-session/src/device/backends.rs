@@ -7,11 +7,18 @@ use scanbox_model::api::Api;
 use scanbox_runner::backend::Backend;
 use scanbox_runner::select::{Listed, place_of};
 use scanbox_runner::vulkan;
-#[cfg(feature = "webgpu")]
-use scanbox_runner::webgpu;
 
+#[cfg(feature = "webgpu")]
+use self::through_webgpu::{
+    devices as webgpu_devices, environment as webgpu_environment, open as open_webgpu,
+};
 use super::{known_issues, safe_devices};
 use crate::tools::Tools;
+
+#[cfg(feature = "webgpu")]
+mod through_webgpu;
+#[cfg(feature = "webgpu")]
+pub use scanbox_browser::guard::run as guard_browser;
 
 /// Every device of the API that the user chose: the index of a device is its place here.
 ///
@@ -52,23 +59,17 @@ pub(super) fn open(selector: &str, compiler: &Compiler, tools: &Tools) -> anyhow
     }
 }
 
-#[cfg(feature = "webgpu")]
-fn options(tools: &Tools) -> anyhow::Result<webgpu::WebGpuOptions> {
-    Ok(webgpu::WebGpuOptions {
-        timeout: Duration::MAX,
-        robustness: !tools.unchecked,
-        safe_devices: safe_devices::all(&tools.assume)?,
-    })
+/// What workers find in their environment to come by the same device: where the page of a browser is.
+///
+/// # Errors
+/// When there is no place for one.
+pub fn environment(tools: &Tools) -> anyhow::Result<Option<(&'static str, String)>> {
+    webgpu_environment(tools)
 }
 
-#[cfg(feature = "webgpu")]
-fn webgpu_devices(tools: &Tools) -> anyhow::Result<Vec<Listed>> {
-    Ok(webgpu::devices(&options(tools)?)?)
-}
-
-#[cfg(feature = "webgpu")]
-fn open_webgpu(selector: &str, compiler: &Compiler, tools: &Tools) -> anyhow::Result<Box<dyn Backend>> {
-    Ok(Box::new(webgpu::open(selector, compiler, &options(tools)?)?))
+#[cfg(not(feature = "webgpu"))]
+fn webgpu_environment(_: &Tools) -> anyhow::Result<Option<(&'static str, String)>> {
+    Ok(None)
 }
 
 #[cfg(not(feature = "webgpu"))]

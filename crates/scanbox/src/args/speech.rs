@@ -57,6 +57,11 @@ pub struct SpeechArgs {
 }
 
 impl SpeechArgs {
+    /// Whether nothing but errors is said.
+    pub fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
     /// Has this process speak so.
     pub fn begin(&self) {
         let filter = match self.verbose {

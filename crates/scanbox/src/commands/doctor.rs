@@ -37,7 +37,8 @@ pub struct DoctorArgs {
 pub fn run(args: &DoctorArgs, tools: &Tools) -> anyhow::Result<Exit> {
     let loader = vulkan::loader();
     let devices = Devices::find(&loader, args.device.as_deref(), tools);
-    let mut findings = drivers::check(&loader);
+    // A browser brings what it stands on.
+    let mut findings = if tools.browser.is_none() { drivers::check(&loader) } else { Vec::new() };
     findings.extend(devices.check());
     findings.extend(machine::check(&devices));
     findings.extend(folders::check(tools));

@@ -7,6 +7,8 @@ pub mod devices;
 pub mod doctor;
 pub mod explain;
 pub mod export;
+#[cfg(feature = "webgpu")]
+pub mod guard_browser;
 pub mod help_files;
 pub mod import;
 pub mod merge;

@@ -40,6 +40,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "worker",
         ],
     ),
+    ("scanbox-browser", &["error", "hello", "link", "server", "guard", "chromium", "driver"]),
     (
         "scanbox-report",
         &[

@@ -24,13 +24,25 @@ pub(super) const CRATES: &[(&str, &[&str], &[&str])] = &[
         &["shaderc", "clap"],
     ),
     (
+        "scanbox-browser",
+        &["scanbox-model", "scanbox-kernels", "scanbox-runner"],
+        &["ash", "shaderc", "wgpu", "gpu-allocator", "clap"],
+    ),
+    (
         "scanbox-report",
         &["scanbox-pack", "scanbox-model", "scanbox-kernels", "scanbox-analysis", "scanbox-runner"],
         &["ash", "shaderc", "wgpu", "clap", "signal-hook", "indicatif"],
     ),
     (
         "scanbox-session",
-        &["scanbox-pack", "scanbox-model", "scanbox-kernels", "scanbox-analysis", "scanbox-runner"],
+        &[
+            "scanbox-pack",
+            "scanbox-model",
+            "scanbox-kernels",
+            "scanbox-analysis",
+            "scanbox-runner",
+            "scanbox-browser",
+        ],
         &["ash", "shaderc", "wgpu", "clap", "comfy-table", "askama"],
     ),
     (

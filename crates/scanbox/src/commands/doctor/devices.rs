@@ -45,9 +45,10 @@ impl Devices {
             error: None,
             unreadable: None,
             asked_for: selector.is_some(),
-            has_loader: loader.is_ok(),
+            // A browser brings its own.
+            has_loader: loader.is_ok() || tools.browser.is_some(),
         };
-        if loader.is_err() {
+        if !devices.has_loader {
             return devices;
         }
         let found = backends::devices(tools).and_then(|all| {
