@@ -36,8 +36,8 @@ pub fn error_bound(resolved: &Resolved<'_>) -> f64 {
     gamma + *n as f64 * reference_unit + unit
 }
 
-/// What counts as right of a plan on an input, where that is known. One whose elements have one right answer is compared
-/// exactly, whatever rounds on others.
+/// What counts as right of a plan on an input, where that is known. One whose elements have one right answer is
+/// compared exactly, whatever rounds on others.
 #[must_use]
 pub fn bound_on(plan: &Plan, input: Option<Input>) -> f64 {
     let is_exact = input.is_some_and(|input| input.is_exact(&plan.problem, plan.n));

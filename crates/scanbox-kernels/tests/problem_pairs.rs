@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use scanbox_kernels::cases::covering::pairs;
-use scanbox_kernels::cases::problem_pairs::{PairRow, all_problems, by_call, covering_problems, row};
+use scanbox_kernels::cases::problem_pairs::{ValueRow, all_problems, by_call, covering_problems, row};
 use scanbox_kernels::catalog::legal;
 use scanbox_model::config::{Config, Parameter};
 use scanbox_model::device::DeviceProfile;
@@ -51,7 +51,7 @@ fn every_pair_that_goes_together_is_covered() {
         // By hand: each problem with each config, whatever the choice was made of.
         for problem in all_problems(&users) {
             for config in &configs {
-                let row: PairRow = row(config, &problem, &users, &device);
+                let row: ValueRow = row(config, &problem, &users, &device);
                 if let Some(missing) = pairs(&row).find(|pair| !covered.contains(pair)) {
                     assert!(legal(config, &problem, N, &device).is_err(), "{config} {problem}: {missing:?}");
                 }

@@ -22,7 +22,7 @@ pub const DIMENSIONS: usize = 18;
 const OF_PROBLEM: usize = 5;
 
 /// A value of each of them, as its place in a list of values.
-pub type PairRow = [usize; DIMENSIONS];
+pub type ValueRow = [usize; DIMENSIONS];
 
 /// Every problem that scanbox has itself, and those of these operators: exclusive scans from the identity and from
 /// another value.
@@ -95,7 +95,7 @@ fn problem_values(problem: &Problem, users: &[UserOperator]) -> [usize; OF_PROBL
 
 /// The values of a config and a problem.
 #[must_use]
-pub fn row(config: &Config, problem: &Problem, users: &[UserOperator], device: &DeviceProfile) -> PairRow {
+pub fn row(config: &Config, problem: &Problem, users: &[UserOperator], device: &DeviceProfile) -> ValueRow {
     let of_problem = problem_values(problem, users);
     let kernel = &config.kernel;
     let finds_n = Circumstance::varied(config, problem, 1, device).is_some();
@@ -127,7 +127,7 @@ pub fn rows(
     users: &[UserOperator],
     n: u64,
     device: &DeviceProfile,
-) -> BTreeMap<PairRow, (Config, Problem)> {
+) -> BTreeMap<ValueRow, (Config, Problem)> {
     let mut rows = BTreeMap::new();
     for problem in problems {
         for config in configs {
@@ -154,10 +154,10 @@ pub fn covering_problems(
 ) -> BTreeMap<Problem, Vec<Config>> {
     let problems = all_problems(users);
     let by_row = rows(configs, &problems, users, n, device);
-    let of_problem = |row: &PairRow| -> [usize; OF_PROBLEM] { std::array::from_fn(|at| row[at]) };
+    let of_problem = |row: &ValueRow| -> [usize; OF_PROBLEM] { std::array::from_fn(|at| row[at]) };
     let there: BTreeSet<[usize; OF_PROBLEM]> = by_row.keys().map(of_problem).collect();
     let few: BTreeSet<_> = covering(&there.into_iter().collect::<Vec<_>>()).into_iter().collect();
-    let (of_few, others): (Vec<PairRow>, Vec<PairRow>) =
+    let (of_few, others): (Vec<ValueRow>, Vec<ValueRow>) =
         by_row.keys().partition(|row| few.contains(&of_problem(row)));
     let mut chosen = covering(&of_few);
     chosen.extend(covering_beside(&chosen, &others));
