@@ -163,8 +163,8 @@ fn sizes() {
     check("2^41", Err("above 2^40"));
     check("9999999999999999", Err("above 2^40"));
     check("", Err("not a number"));
-    check("2^5..2^3", Err("no power of two"));
-    check("5..7", Err("no power of two"));
+    check("2^5..2^3", Err("not a power of two"));
+    check("5..7", Err("not a power of two"));
     check("ten", Err("`ten` is not a number"));
     check("random:2:5..9:1,8", Ok(&[7, 8, 9]));
     check("random:0:5..9:1", Err("at least one size"));
@@ -393,7 +393,7 @@ fn bad_spaces_say_where_and_why() {
     check("[64]", "\"subgroup\"", &["`workgroup_size`", "FROM..TO"]);
     check("[64]", "\"64..32\"", &["`workgroup_size`", "the list is empty"]);
     check("2^12", "2^99", &["line 3", "above 2^40"]);
-    check("small", "no word", &["`name`", "no word"]);
+    check("small", "not a word", &["`name`", "not a word"]);
     check("[[block]]", "[block]", &["line 4"]);
     let long_list = format!("[{}64]", "64, ".repeat(90_000));
     check("[64]", &long_list, &["its lists make 270003 configs, more than 262144"]);
