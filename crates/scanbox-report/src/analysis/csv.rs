@@ -16,6 +16,7 @@ use scanbox_analysis::portable::Choice;
 use scanbox_analysis::table::{Cell, KernelIndex};
 
 use super::AnalysisReport;
+use crate::document::csv_cell;
 use crate::words::clock_word;
 
 const HEADER: &str = "device,device_uuid,driver,scanbox_version,kernel_hash,clock,metric,normalization,n_elements,\
