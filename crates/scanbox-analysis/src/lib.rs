@@ -14,7 +14,8 @@
 //! device is faster. [`answers`] runs all of it. [`mod@bench`] sets the subjects of a benchmark against each
 //! other, [`versus`] scanbox against the fastest of the others, [`device_lines`] that of several devices,
 //! [`mod@blocking`] lookbacks with more and more tiles blocked, [`mod@compare`] two sweeps. No answer mixes rows of two
-//! [`problem`]s. Every answer comes with its [`warning`]s. Neighbours: `scanbox-model` below, the binary `scanbox` above.
+//! [`problem`]s. Every answer comes with its [`warning`]s. Neighbours: `scanbox-model` below, the binary `scanbox`
+//! above.
 //!
 //! Throughput is in GB/s (10^9 bytes per second) everywhere, times are in nanoseconds, sizes in elements.
 

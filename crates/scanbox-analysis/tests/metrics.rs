@@ -192,10 +192,10 @@ fn metric_names() {
         ("power:-1", Err("above 0")),
         ("power:inf", Err("above 0")),
         ("power:NaN", Err("above 0")),
-        ("power:x", Err("no number")),
-        ("power", Err("none of this name")),
-        ("Sum", Err("none of this name")),
-        ("", Err("none of this name")),
+        ("power:x", Err("not a number")),
+        ("power", Err("no metric of this name")),
+        ("Sum", Err("no metric of this name")),
+        ("", Err("no metric of this name")),
     ] {
         match (text.parse::<Metric>(), expected) {
             (Ok(metric), Ok(name)) => assert_eq!(metric.to_string(), name),

@@ -157,13 +157,13 @@ fn rows_of_operators_that_make_no_sense_are_refused() {
     }
     for facts in ["", "ordered", "exact+ordered", "ordered+tolerance=2", "ordered+tolerance=x", "maybe+exact"]
     {
-        check(row("affine", Element::Struct8, "0123456789abcdef", facts), "no facts of an operator");
+        check(row("affine", Element::Struct8, "0123456789abcdef", facts), "not facts of an operator");
     }
     check(row("affine", Element::U32, "0123456789abcdef", "ordered+exact"), "which is not a structure");
     check(row("add", Element::Struct8, "", ""), "--operator FILE");
     check(row("user", Element::Struct8, "0123456789abcdef", "ordered+exact"), "an operator of scanbox's own");
     for name in ["", "A", "1a", "-a", "a_b", "a b", "a234567890123456789012345678901234"] {
-        assert!(name.parse::<OperatorName>().unwrap_err().contains("no name of an operator"), "{name}");
+        assert!(name.parse::<OperatorName>().unwrap_err().contains("not a name of an operator"), "{name}");
     }
     let new = |operator, element| {
         Problem::new(Mode::Inclusive, element, operator, None, Placement::OutOfPlace).unwrap_err()

@@ -393,7 +393,7 @@ fn bad_spaces_say_where_and_why() {
     check("[64]", "\"subgroup\"", &["`workgroup_size`", "FROM..TO"]);
     check("[64]", "\"64..32\"", &["`workgroup_size`", "the list is empty"]);
     check("2^12", "2^99", &["line 3", "above 2^40"]);
-    check("small", "no word", &["`name`", "no word"]);
+    check("small", "not a word", &["`name`", "not a word"]);
     check("[[block]]", "[block]", &["line 4"]);
     let long_list = format!("[{}64]", "64, ".repeat(90_000));
     check("[64]", &long_list, &["its lists make 270003 configs, more than 262144"]);

@@ -55,3 +55,12 @@ pub fn write_json(mut out: &mut dyn Write, answer: &impl Serialize) -> io::Resul
     serde_json::to_writer_pretty(&mut out, answer)?;
     writeln!(out)
 }
+
+/// A cell of CSV, in quotes where it needs them (RFC 4180).
+pub(crate) fn csv_cell(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
+    }
+}

@@ -14,8 +14,7 @@ use scanbox_model::units::size_label;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::analysis::csv::quoted;
-use super::document::{Document, Format, write_json};
+use super::document::{Document, Format, csv_cell, write_json};
 use super::grid::{Grid, GridColumn, Style};
 use super::terminal::fold;
 use super::words::{ceiling_share, subject_title};
@@ -142,7 +141,7 @@ fn write_csv_lines<'a, 'b: 'a>(
                 }
             });
             if !title.is_empty() {
-                write!(out, "{},", quoted(title))?;
+                write!(out, "{},", csv_cell(title))?;
             }
             writeln!(out, "{},{},{}", line.n_elements, line.cache.word(), cells.join(","))?;
         }

@@ -451,7 +451,7 @@ fn what_makes_no_sense_is_refused() {
     check("", &[CONFIG, "--sizes", "0"], 2, &["at least one element"]);
     check("", &["--from", "missing.csv"], 1, &["missing.csv"]);
     check("", &["--baseline", "./missing", "--sizes", "4096"], 1, &["--baseline ./missing"]);
-    check("", &["--baseline", "./mute", "--sizes", "4096"], 1, &["`hello`", "no greeting"]);
+    check("", &["--baseline", "./mute", "--sizes", "4096"], 1, &["`hello`", "not a greeting"]);
     check("", &["--baseline", "./refuses", "--sizes", "4096"], 1, &["no CUDA device"]);
     check("", &["nonsense"], 2, &["`nonsense` is not a label"]);
     check("", &[CONFIG, "--timeout", "0s"], 2, &["a limit is above 0"]);

@@ -116,8 +116,8 @@ fn blocking_is_shown_to_block() {
 fn what_cannot_be_asked_for_is_said() {
     let place = Place::new("");
     for (args, part) in [
-        (&["--blocking=0"][..], "no exponent from 1 to 31"),
-        (&["--blocking=3,32"], "no exponent from 1 to 31"),
+        (&["--blocking=0"][..], "not an exponent from 1 to 31"),
+        (&["--blocking=3,32"], "not an exponent from 1 to 31"),
         (&["--blocking", "--with", "x.csv"], "--with"),
         (&[PLAIN, "--prove"], "--blocking"),
         (&[PLAIN, "--plots", "x"], "--blocking"),

@@ -16,6 +16,7 @@ use scanbox_analysis::portable::Choice;
 use scanbox_analysis::table::{Cell, KernelIndex};
 
 use super::AnalysisReport;
+use crate::document::csv_cell;
 use crate::words::clock_word;
 
 const HEADER: &str = "device,device_uuid,driver,scanbox_version,kernel_hash,clock,metric,normalization,n_elements,\
@@ -54,14 +55,14 @@ pub fn write(report: &AnalysisReport<'_>, out: &mut impl Write) -> io::Result<()
         let best = device.choice.as_ref().and_then(|choice: &Choice| choice.lines.first());
         let table = device.table;
         let api = &table.device.api;
-        let (files, units) = (quoted(&table.files.join(" ")), table.units().len().to_string());
+        let (files, units) = (csv_cell(&table.files.join(" ")), table.units().len().to_string());
         for point in &device.ideal.points {
             let mut cells = vec![
-                quoted(&table.device.name),
-                quoted(&table.device.uuid),
-                quoted(&table.provenance.driver),
-                quoted(&table.provenance.version),
-                quoted(&table.provenance.kernel_hash),
+                csv_cell(&table.device.name),
+                csv_cell(&table.device.uuid),
+                csv_cell(&table.provenance.driver),
+                csv_cell(&table.provenance.version),
+                csv_cell(&table.provenance.kernel_hash),
                 clock_word(report.clock).to_owned(),
                 report.question.metric.to_string(),
                 report.question.normalization_alone().to_string(),
@@ -102,20 +103,20 @@ pub fn write(report: &AnalysisReport<'_>, out: &mut impl Write) -> io::Result<()
             cells.extend([
                 optional(bandwidth),
                 optional(bandwidth.map(|gbps| 100.0 * point.best.gbps / gbps)),
-                table.baselines.get(&point.n).map_or_else(String::new, |other| quoted(&other.subject)),
+                table.baselines.get(&point.n).map_or_else(String::new, |other| csv_cell(&other.subject)),
                 optional(point.baseline_gbps),
                 optional(point.baseline_ratio()),
                 number(point.best.time_ns),
                 problem.bytes_moved(point.n).to_string(),
-                quoted(&table.title),
-                quoted(&table.device.host),
-                quoted(&table.device.pci_address),
+                csv_cell(&table.title),
+                csv_cell(&table.device.host),
+                csv_cell(&table.device.pci_address),
                 files.clone(),
                 units.clone(),
                 optional(point.unit_spread_pct),
                 point.ceiling_gbps.map_or_else(String::new, |_| point.ceiling_count.to_string()),
                 api.api.to_string(),
-                quoted(&api.implementation),
+                csv_cell(&api.implementation),
                 api.robustness.map_or("", |on| if on { "on" } else { "off" }).to_owned(),
             ]);
             writeln!(out, "{}", cells.join(","))?;
@@ -130,13 +131,4 @@ fn number(value: f64) -> String {
 
 fn optional(value: Option<f64>) -> String {
     value.map_or_else(String::new, number)
-}
-
-/// A cell in quotes where it needs them (RFC 4180).
-pub(crate) fn quoted(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text.to_owned()
-    }
 }

@@ -253,7 +253,7 @@ mod tests {
         check(&node, "CUDA_VISIBLE_DEVICES=GPU-AABB SLURM_JOB_GPUS=0", Ok(3));
         check(&node, "CUDA_VISIBLE_DEVICES=GPU-aa", unclear("is neither an index nor a UUID"));
         check(&of_amd, "ROCR_VISIBLE_DEVICES=GPU-0000", unclear("several devices"));
-        check(&node, "CUDA_VISIBLE_DEVICES=GPU-dddddddd", none("none of the devices that Vulkan sees"));
+        check(&node, "CUDA_VISIBLE_DEVICES=GPU-dddddddd", none("not one of the devices that Vulkan sees"));
         // What is no single GPU.
         check(&node, "CUDA_VISIBLE_DEVICES=0,1", unclear("gives 2 devices"));
         check(&one, "CUDA_VISIBLE_DEVICES=0,1", unclear("gives 2 devices"));

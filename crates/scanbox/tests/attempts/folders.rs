@@ -118,12 +118,12 @@ fn attempts_that_are_damaged_cost_what_they_have_lost() {
     let some = Some(&facts[..]);
     check(&whole, some, ALL, "28 rows of 1 earlier attempt");
     check(&whole[..ends[10] + 1], some, 10, "10 rows of 1 earlier attempt");
-    check(&whole[..ends[10] + 1], some, 10, "its metadata tells of 28 rows, and 10 are there");
+    check(&whole[..ends[10] + 1], some, 10, "its metadata names 28 rows, and the file has 10");
     check(&whole[..ends[10] + 40], some, 10, "line 12 is torn");
     check(&whole[..ends[11]], some, 10, "line 12 is torn");
     check(&whole[..ends[0] + 1], some, 0, "0 rows of 1 earlier attempt");
     check(&whole[..10], some, 0, "line 1 is torn");
-    check(b"", some, 0, "its metadata tells of 28 rows, and 0 are there");
+    check(b"", some, 0, "its metadata names 28 rows, and the file has 0");
     check(b"", None, 0, "the file is empty");
     check(&whole[..ends[10] + 1], Some(&facts[..300]), 10, "what it says is made anew");
     check(&whole[..ends[10] + 1], None, 10, "10 rows of 1 earlier attempt");

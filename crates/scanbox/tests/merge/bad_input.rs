@@ -205,7 +205,7 @@ fn damaged_files_give_what_they_have_and_what_is_lost_is_told() {
             "begin.csv",
             ALL - 1,
             4,
-            &[&lost, "tells of 28 rows, and 27 are"],
+            &[&lost, "names 28 rows, and the file has 27"],
         ),
         (&bytes[..bytes.len() - 90], Some(&metadata), "begin.csv", ALL - 1, 4, &[&lost]),
         // The label is not whole: nobody knows which row that was.

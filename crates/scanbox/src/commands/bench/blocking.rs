@@ -238,7 +238,7 @@ mod tests {
         let parsed = |text: &str| rates(text).map(|rates| rates.0.into_iter().collect::<Vec<_>>());
         assert_eq!(parsed("9,1, 3"), Ok(vec![1, 3, 9]));
         for wrong in ["", "0", "32", "1,", "1..3", "x"] {
-            assert!(parsed(wrong).unwrap_err().contains("no exponent from 1 to 31"), "{wrong}");
+            assert!(parsed(wrong).unwrap_err().contains("not an exponent from 1 to 31"), "{wrong}");
         }
     }
 
