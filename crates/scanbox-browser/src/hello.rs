@@ -90,7 +90,7 @@ impl Hello {
         (format!("a browser `{}`", self.agent.chars().take(80).collect::<String>()), "WebGPU")
     }
 
-    /// Who speaks where something is wrong: Dawn, wgpu or WebKit.
+    /// Who speaks where something is wrong: Dawn, wgpu or `WebKit`.
     #[must_use]
     pub fn engine(&self) -> &'static str {
         self.browser().1
