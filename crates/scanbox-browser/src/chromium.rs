@@ -61,6 +61,9 @@ impl Chromium {
         let mut command = Command::new(guard);
         command.arg(guard::COMMAND).arg("--").arg(&program).args(flags()).arg(url);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        // Whoever kills the group of this process must not kill the one that ends the browser.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
         if !has_gpu() {
             // What names drivers for Vulkan keeps Chromium from its own software device.
             for name in DRIVER_FILES {

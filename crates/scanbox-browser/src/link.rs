@@ -104,7 +104,10 @@ impl PageLink {
 /// A page that answers what is no answer is not believed again.
 pub fn no_answer(what: &str) -> Failure {
     let what: String = what.chars().take(200).collect();
-    Failure::new(Status::DeviceLost, format!("the page of the browser answers what is no answer: {what}"))
+    Failure::new(
+        Status::DeviceLost,
+        format!("the page of the browser sent an answer that cannot be read: {what}"),
+    )
 }
 
 /// A frame of this text and these words.

@@ -173,7 +173,12 @@ impl Served {
         stream.set_nodelay(true)?;
         let head = head_of(&mut stream)?;
         let Some(request) = HttpRequest::parse(&head) else {
-            return answer(&mut stream, "400 Bad Request", "text/plain", "this is no request of a browser\n");
+            return answer(
+                &mut stream,
+                "400 Bad Request",
+                "text/plain",
+                "this is not a request of a browser\n",
+            );
         };
         if request.query("token") != Some(&self.token) {
             let words = "scanbox: this address has no token, or that of another run; open the one that scanbox prints\n";

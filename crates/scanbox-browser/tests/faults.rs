@@ -84,7 +84,7 @@ fn nonsense_ends_a_session() {
     for (what, answer) in answers {
         let failure = outcome(answer).0.unwrap_err();
         assert_eq!(failure.status, Status::DeviceLost, "{what}: {}", failure.reason);
-        let begin = "the page of the browser answers what is no answer";
+        let begin = "the page of the browser sent an answer that cannot be read";
         assert!(
             failure.reason.starts_with(begin) && failure.reason.len() < 400,
             "{what}: {}",

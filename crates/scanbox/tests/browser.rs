@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -112,6 +113,7 @@ impl Fixture {
     /// Starts a sweep that somebody may disturb.
     fn start(&self, browser: &str, more: &[&str]) -> Child {
         std::process::Command::new(assert_cmd::cargo::cargo_bin("scanbox"))
+            .process_group(0)
             .args(["sweep", "--api", "webgpu", "--browser", browser, "--device", "0"])
             .args(["--space", "space.toml", "--out", "out.csv"])
             .args(more)
@@ -284,6 +286,23 @@ fn a_browser_that_is_killed_is_replaced() {
         assert!(row.reason.contains("the page of the browser is gone"), "{}", row.reason);
     }
     // Nothing is left of it.
+    wait_until("the end of all processes", || !before.iter().any(|&pid| is_alive(pid)));
+}
+
+/// As a shell, a test or a batch system does it.
+#[test]
+fn nothing_is_left_of_a_run_that_is_killed_with_its_group() {
+    if !chromium() {
+        return;
+    }
+    let fixture = Fixture::new(SPACE);
+    let child = fixture.start("chromium", &[]);
+    wait_until("a config in flight", || fixture.is_in_flight());
+    let before = all_below(child.id());
+    assert!(below_with(child.id(), "--user-data-dir=").len() > 1, "{before:?}");
+    let group = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process_group(group, Signal::KILL).unwrap();
+    assert_eq!(wait(child).code, None);
     wait_until("the end of all processes", || !before.iter().any(|&pid| is_alive(pid)));
 }
 

@@ -23,13 +23,6 @@ const WIDE: &[(&str, usize)] = &[
     ("crates/scanbox-runner/src/baseline.rs", 1),
     ("crates/scanbox-runner/src/replay.rs", 1),
     ("crates/scanbox-session/src/store/journal.rs", 1),
-    ("kernels/glsl/persistent_scan.comp", 1),
-    ("kernels/glsl/stages/lookback/last_place.glsl", 1),
-    ("kernels/operators/affine-f32.glsl", 2),
-    ("kernels/operators/affine.glsl", 3),
-    ("kernels/operators/argmax.glsl", 1),
-    ("kernels/operators/matrix2x2.glsl", 1),
-    ("kernels/operators/segmented-sum.glsl", 2),
 ];
 
 pub(crate) fn root() -> PathBuf {

@@ -143,11 +143,11 @@ fn literals(source: &str) -> Vec<String> {
                 _ => None,
             };
             rest = &here[end.unwrap_or(1)..];
-        } else if here.starts_with('"') {
+        } else if let Some(behind) = here.strip_prefix('"') {
             let hashes = rest[..at].chars().rev().take_while(|letter| *letter == '#').count();
             let is_raw = rest[..at - hashes].ends_with('r');
             let end = match is_raw {
-                true => here[1..].find(&format!("\"{}", "#".repeat(hashes))).map(|end| end + 1),
+                true => behind.find(&format!("\"{}", "#".repeat(hashes))).map(|end| end + 1),
                 false => {
                     let mut escaped = false;
                     here.char_indices()

@@ -150,7 +150,7 @@ fn devices_and_verification_go_through_the_api_that_is_asked_for() {
     );
     // What only Vulkan tells or does is neither made up nor recommended.
     fixture.check(&machine, &["devices", "--api", "webgpu"], 0, &["assumed: WebGPU does not tell"]);
-    let doctor = fixture.check(&machine, &["doctor", "--api", "webgpu"], 0, &["not told through WebGPU"]);
+    let doctor = fixture.check(&machine, &["doctor", "--api", "webgpu"], 0, &["WebGPU does not report it"]);
     assert!(!doctor.out.contains("--probe"), "{}", doctor.out);
     let label = "b1.vec4.fallback.sub.wg64";
     let explained = ["explain", "--api", "webgpu", label, "--device", "0"];

@@ -235,7 +235,9 @@ fn memory(profile: &DeviceProfile) -> Finding {
     let (fits, fits_now) = (largest_in(profile.memory_bytes), largest_in(available));
     let memory = match profile.api {
         Api::Vulkan => bytes_label(profile.memory_bytes),
-        Api::WebGpu => format!("not told through WebGPU: {} are assumed", bytes_label(profile.memory_bytes)),
+        Api::WebGpu => {
+            format!("WebGPU does not report it; {} are assumed", bytes_label(profile.memory_bytes))
+        }
     };
     if fits_now < fits {
         return Finding::warning(
