@@ -254,8 +254,11 @@ mod tests {
         for command in Cli::command().get_subcommands_mut() {
             command.build();
             for arg in command.get_arguments().filter(|arg| arg.get_long().is_some()) {
+                // One that has any number of values takes all words that may be some.
                 let may_lack = arg.get_action().takes_values()
-                    && arg.get_num_args().is_some_and(|count| count.min_values() == 0)
+                    && arg
+                        .get_num_args()
+                        .is_some_and(|count| count.min_values() == 0 && count.max_values() == 1)
                     && !arg.is_require_equals_set();
                 let name = format!("--{}", arg.get_long().unwrap_or_default());
                 let known = OPTIONAL.iter().any(|(option, ..)| *option == name);

@@ -45,6 +45,7 @@ pub enum Writes {
 pub const PATHS: &[(&str, &str, Use)] = &[
     ("", "kernels", Use::Read),
     ("", "cache", Use::Cache),
+    ("", "browser", Use::Read),
     ("space", "space", Use::Read),
     ("space", "operator", Use::Read),
     ("space", "profile", Use::Read),
@@ -56,6 +57,7 @@ pub const PATHS: &[(&str, &str, Use)] = &[
     ("sweep", "publish", Use::Attempts),
     ("verify", "space", Use::Read),
     ("verify", "operator", Use::Read),
+    ("verify", "list_pairs", Use::Read),
     ("bench", "from", Use::Read),
     ("bench", "operator", Use::Read),
     ("bench", "baseline", Use::Read),

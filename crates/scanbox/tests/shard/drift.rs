@@ -13,7 +13,7 @@ fn a_unit_that_does_not_keep_its_speed_is_told() {
     let ended = wait(child);
     assert_eq!(ended.code, Some(4), "{}", ended.stderr);
     for part in
-        ["anchors    +5.0 % from the start of the shard to its end", "the same command measures again: "]
+        ["anchors    +5.0 % from the start of the shard to the last one", "the same command measures again: "]
     {
         assert!(ended.stdout.contains(part), "{part}: {}", ended.stdout);
     }
