@@ -356,7 +356,8 @@ fn weights_from_a_file() {
 fn the_extended_space_has_a_best_kernel() {
     // Kernels for a range of sizes each, beside some that cover all.
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let output = analyze(&root, &["results/nvidia-h200.full.csv", "--format", "json", "--portfolio", "2"]);
+    let output =
+        analyze(&root, &["results/published.nvidia-h200.full.csv", "--format", "json", "--portfolio", "2"]);
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
     let device = &found["devices"][0];
     let comparison = &device["comparison"];

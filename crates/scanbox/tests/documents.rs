@@ -204,9 +204,8 @@ impl Clone {
         symlink(root().join("results/runs"), results.join("runs")).unwrap();
         for entry in fs::read_dir(root().join("results")).unwrap() {
             let path = entry.unwrap().path();
-            let name = path.file_name().unwrap().to_string_lossy().into_owned();
-            if path.is_file() && name.starts_with("nvidia-") {
-                fs::copy(&path, results.join(name)).unwrap();
+            if path.is_file() {
+                fs::copy(&path, results.join(path.file_name().unwrap())).unwrap();
             }
         }
         fs::create_dir(folder.path().join("bin")).unwrap();

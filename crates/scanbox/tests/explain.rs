@@ -67,8 +67,9 @@ fn words_of_fleets_are_explained() {
 fn a_cost_says_its_unit_where_there_are_several() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("merged.csv");
-    let found =
-        scanbox_model::csv_file::read(&root().join("results/nvidia-h200.thesis.csv")).unwrap().records;
+    let found = scanbox_model::csv_file::read(&root().join("results/published.nvidia-h200.thesis.csv"))
+        .unwrap()
+        .records;
     let row = found.iter().find(|row| row.n_elements == 1 << 20).unwrap();
     let on = |host: &str| scanbox_model::record::Record { host: host.into(), ..row.clone() };
     scanbox_model::csv_file::replace(&file, [&on("node1"), &on("node2")]).unwrap();
@@ -159,7 +160,7 @@ fn a_label_is_taken_apart() {
     check("b4.vec4.par.rake.wg256.g1024", "a config", &["workgroups 1024"]);
 }
 
-const PROFILE: &str = "results/nvidia-h200.full.meta.json";
+const PROFILE: &str = "results/published.nvidia-h200.full.meta.json";
 
 /// On a device, a label has the sources that it is made of, and no others; or the rule that rejects it.
 #[test]
@@ -192,7 +193,7 @@ fn a_label_says_what_it_comes_to_on_a_device() {
 /// What it cost stands in the rows of the files that are named.
 #[test]
 fn a_label_says_what_it_cost() {
-    let published = "results/nvidia-h200.full.csv";
+    let published = "results/published.nvidia-h200.full.csv";
     let text = fs::read_to_string(root().join(published)).unwrap();
     let record = scanbox_model::csv_file::read(&root().join(published)).unwrap().records;
     let row = record.iter().find(|row| row.registers.is_some() && row.n_elements == 1 << 20).unwrap();
@@ -222,7 +223,7 @@ fn what_has_no_meaning_is_refused_with_what_was_meant() {
     check(&["b4.vec4.nonsense"], &["expected the lookback", "found `nonsense`"]);
     check(&["power:0"], &["nothing is called"]);
     check(&["squared", "--profile", PROFILE], &["not the label", "--profile"]);
-    check(&["lookback", "--from", "results/nvidia-h200.full.csv"], &["not the label", "--from"]);
+    check(&["lookback", "--from", "results/published.nvidia-h200.full.csv"], &["not the label", "--from"]);
     check(&["b4.vec4.par.rake.wg256", "--from", "README.md"], &["README.md"]);
     check(&["b4.vec4.par.rake.wg256", "--device", "0", "--profile", PROFILE], &["cannot be used with"]);
     let long = "x".repeat(100_000);

@@ -179,7 +179,8 @@ mod tests {
     /// The rows of published sweeps, an H200's and lavapipe's, with the seconds in which they came.
     #[test]
     fn of_published_sweeps_it_is_right_too() {
-        for name in ["nvidia-h200.thesis", "nvidia-h200.full", "llvmpipe.quick"] {
+        for name in ["published.nvidia-h200.thesis", "published.nvidia-h200.full", "published.llvmpipe.quick"]
+        {
             let path = format!("{}/../../results/{name}.csv", env!("CARGO_MANIFEST_DIR"));
             let records = csv_file::read(std::path::Path::new(&path)).unwrap().records;
             let run = &records[0].run_id;

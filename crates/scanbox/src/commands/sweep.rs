@@ -243,7 +243,8 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
     let mut place = in_place(&worker, &space)?;
     let mut path = place.path().to_owned();
     let asks = args.selection.asks_device(&space);
-    let before = place.check(|csv| device_before(csv, asks, place.elsewhere()))?;
+    let mut other = place.other_command();
+    let before = place.check(|csv| device_before(csv, asks, place.elsewhere(&other)))?;
     let began = before.is_some();
     match before {
         Some(before) => worker.profile.arguments_probe = before.arguments_probe,
@@ -275,6 +276,7 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
         ));
         space = safe;
         place = in_place(&worker, &space)?;
+        other = place.other_command();
         path = place.path().to_owned();
     }
     match asks {
@@ -311,7 +313,7 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
         problem: &problem,
         real,
         seed: Some(args.seed).filter(|_| folders.is_some() || shard.is_some()),
-        elsewhere: place.elsewhere(),
+        elsewhere: place.elsewhere(&other),
     };
     if args.dry_run {
         let before = place.check(|csv| Before::check(csv, &subject, resume))?;

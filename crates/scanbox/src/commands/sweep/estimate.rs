@@ -9,8 +9,8 @@ use scanbox_model::units::plural;
 
 /// The published sweeps of a GPU and of a device on the CPU: what is known where nothing else is.
 const PUBLISHED: [(&str, &str); 2] = [
-    ("hardware", include_str!("../../../../../results/nvidia-h200.thesis.meta.json")),
-    ("software", include_str!("../../../../../results/llvmpipe.quick.meta.json")),
+    ("hardware", include_str!("../../../../../results/published.nvidia-h200.thesis.meta.json")),
+    ("software", include_str!("../../../../../results/published.llvmpipe.quick.meta.json")),
 ];
 
 /// An estimate.
