@@ -321,7 +321,7 @@ fn what_is_printed_can_be_pasted() {
     assert_eq!(interrupted.code, Some(4), "{}", interrupted.stderr);
     place.script("");
     let next = line(&interrupted.stdout, "next");
-    let (_, again) = next.split_once("the same command goes on: ").unwrap();
+    let (_, again) = next.split_once("to continue, run: ").unwrap();
     let complete = shell(again);
     assert_eq!(complete.code, Some(0), "{again}: {}", complete.stderr);
     assert_eq!(csv_file::read(&place.folder().join(name)).unwrap().records.len(), 8);

@@ -139,7 +139,7 @@ fn the_published_files() {
     check_page(&all);
     for said in [
         "Throughput of NVIDIA H200",
-        "At this size, launch this",
+        "Launch this config in this range",
         "Ideal configuration set",
         "cub-scan (CUB 3.0.1)",
         "times as fast as CUB; slower at",
