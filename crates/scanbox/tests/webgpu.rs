@@ -17,6 +17,8 @@ use serde_json::Value;
 use crate::machines::{Answer, Machine, run};
 use crate::sweeps::{children, signal, wait, wait_until};
 
+mod faults;
+
 const SPACE: &str = r#"name = "tiny"
 sizes = "2^10..2^12"
 
