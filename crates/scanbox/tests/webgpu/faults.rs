@@ -1,11 +1,10 @@
 //! What a device may lack, and how it may go, by WebGPU: the software device of Mesa behind a driver with that fault.
 
-use std::path::Path;
 use std::process::Command;
 
 use super::*;
 
-/// What a driver is made with; `loses` is a file that the process takes away which loses the device.
+/// A driver with faults, which its source names.
 fn faulty(folder: &Path, faults: &[&str]) -> Option<Machine> {
     let Machine::With(json) = Machine::lavapipe()? else { return None };
     let text = fs::read_to_string(json).unwrap();
@@ -39,7 +38,7 @@ fn a_device_without_timestamps_is_timed_by_the_host() {
             row.config_id,
             row.reason
         );
-        assert!(row.steady.is_some_and(|steady| steady.median_ns > 0), "{}", row.config_id);
+        assert!(row.steady.as_ref().is_some_and(|steady| steady.median_ns > 0), "{}", row.config_id);
     }
 }
 
@@ -65,20 +64,28 @@ fn a_device_without_subgroups_runs_what_needs_none() {
 }
 
 #[test]
-fn a_device_that_is_lost_costs_its_row_and_a_worker() {
+fn a_device_that_is_lost_costs_a_row_at_most_and_a_worker() {
     let fixture = Fixture::new();
     let file = fixture.path().join("loses");
-    let loses = format!("-DLOSES=\"{}\"", file.display());
-    let Some(machine) = faulty(fixture.path(), &[&loses, "-DLOSES_AT=120"]) else { return };
+    let Some(machine) = faulty(fixture.path(), &[&format!("-DLOSES=\"{}\"", file.display())]) else { return };
+    let Machine::With(driver) = machine else { return };
+    let child = start(&fixture, &driver);
+    wait_until("a config in flight", || is_in_flight(&fixture));
     fs::write(&file, "").unwrap();
-    fixture.check(&machine, SWEEP, 0, &["device_lost"]);
+    let ended = wait(child);
+    let said = format!("{}{}", ended.stdout, ended.stderr);
+    assert_eq!(ended.code, Some(0), "{said}");
     assert!(!file.exists());
     let rows = fixture.rows();
     let points: BTreeSet<_> = rows.iter().map(|row| (row.config_id.clone(), row.n_elements)).collect();
-    assert_eq!(points.len(), rows.len());
-    let (ok, lost): (Vec<&Record>, Vec<&Record>) = rows.iter().partition(|row| row.status == Status::Ok);
-    assert!(lost.len() == 1 && ok.len() >= 8, "{} lost, {} ok", lost.len(), ok.len());
-    assert_eq!(lost[0].status, Status::DeviceLost);
-    assert!(lost[0].reason.contains("wgpu: the device was lost"), "{}", lost[0].reason);
-    assert!(lost[0].steady.is_none());
+    assert_eq!((points.len(), rows.len()), (9, 9));
+    let lost: Vec<&Record> = rows.iter().filter(|row| row.status != Status::Ok).collect();
+    assert!(lost.len() <= 1, "{lost:?}");
+    for row in &lost {
+        assert!(row.status == Status::DeviceLost && row.steady.is_none(), "{row:?}");
+    }
+    // Where it fell on a copy, nobody is to blame, and that is said.
+    let reasons = lost.iter().map(|row| &row.reason).chain([&said]);
+    assert!(reasons.into_iter().any(|text| text.contains("wgpu: the device was lost: ")), "{said}");
+    assert!(said.contains("1 replaced"), "{said}");
 }
