@@ -175,6 +175,9 @@ documented! {
         pub timer_resolution_ns: Option<f64>,
         /// Calls of a sample behind the `steady` statistics; of several rounds, of the last one. Empty in older files.
         pub sample_calls: Option<u32>,
+        /// The `steady` median of each round of a benchmark in nanoseconds, in the order of the rounds, joined by `+`:
+        /// two subjects are compared round by round. Empty in older files.
+        pub round_medians_ns: RoundMedians,
         /// What stands in columns that this version does not know: kept, and written again with the row.
         pub unknown: Vec<UnknownCell>,
     }
@@ -192,6 +195,10 @@ pub struct UnknownCell {
 /// Yes or nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Flag(pub bool);
+
+/// Times in nanoseconds, one of each round, to a tenth.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct RoundMedians(pub Vec<f64>);
 
 /// A small share, written with three significant digits.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
@@ -482,6 +489,7 @@ const OWN_COLUMNS: &[Column] = &[
     column!(timer),
     column!(timer_resolution_ns),
     column!(sample_calls),
+    column!(round_medians_ns),
 ];
 
 /// How many columns schema 1 began with. The others were appended since: a file may end before them.

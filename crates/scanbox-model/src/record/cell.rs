@@ -1,6 +1,6 @@
 //! Values of columns, as text and back.
 
-use super::{Cache, Flag, Ratio, Selection, Selections, Status};
+use super::{Cache, Flag, Ratio, RoundMedians, Selection, Selections, Status};
 use crate::api::Api;
 use crate::call_form::CallForm;
 use crate::parameters::Parameter;
@@ -134,6 +134,19 @@ impl CsvCell for Selections {
         let word = |word: &str| Selection::ALL.into_iter().find(|selection| selection.word() == word);
         let words = text.split('+').filter(|_| !text.is_empty()).map(word);
         words.collect::<Option<_>>().ok_or_else(|| format!("`{}` is not a selection", excerpt(text)))
+    }
+}
+
+impl CsvCell for RoundMedians {
+    fn write(&self) -> String {
+        self.0.iter().map(|ns| format!("{ns:.1}")).collect::<Vec<_>>().join("+")
+    }
+    fn read(text: &str) -> Result<Self, String> {
+        text.split('+')
+            .filter(|_| !text.is_empty())
+            .map(<f64 as CsvCell>::read)
+            .collect::<Result<_, _>>()
+            .map(Self)
     }
 }
 
