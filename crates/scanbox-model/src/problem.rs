@@ -195,9 +195,7 @@ impl Problem {
             return Err("an operator of your own, and its type, come with --operator FILE".to_owned());
         }
         if !operator.takes(element) {
-            return Err(format!(
-                "operator \"{operator}\" needs an integer type, not {element}; choose another --op or --type"
-            ));
+            return Err(format!("operator \"{operator}\" needs an integer type, not {element}"));
         }
         Self::check_placement(mode, placement)?;
         let init = match (init, mode) {
@@ -316,12 +314,6 @@ impl Problem {
     #[must_use]
     pub fn ceiling(&self) -> &'static str {
         if self.mode == Mode::Reduce { "read" } else { "copy" }
-    }
-
-    /// Several of them.
-    #[must_use]
-    pub fn ceilings(&self) -> &'static str {
-        if self.mode == Mode::Reduce { "reads" } else { "copies" }
     }
 
     /// Whether results depend on the order in which elements are combined: sums and products of floats, and what a

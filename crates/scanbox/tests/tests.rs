@@ -57,6 +57,7 @@ mod sweep;
 mod sweeps;
 mod terminal;
 mod tidy;
+mod tune;
 mod units;
 mod verify;
 mod voice;

@@ -38,6 +38,7 @@ use crate::args::words::words;
 use crate::exit::{Exit, UsageError};
 use crate::output::{OutputContent, Outputs};
 use scanbox_report::document::Format;
+use scanbox_report::words::ceilings as ceilings_word;
 use scanbox_report::{paste, terminal};
 use scanbox_session::anchors::{Anchors, any_due};
 use scanbox_session::confirm::ROUNDS;
@@ -330,7 +331,7 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
     introduce(&subject, &file.issues, &file.points_to_do(&enumeration), &path);
     let ceilings = file.sizes_without_ceiling(&enumeration).len();
     if file.points_to_do(&enumeration).is_empty() && ceilings > 0 {
-        note(&format!("{} not measured yet: {}", problem.ceilings(), plural(ceilings, "size")));
+        note(&format!("{} not measured yet: {}", ceilings_word(&problem), plural(ceilings, "size")));
     }
     let points_left = !file.points_to_do(&enumeration).is_empty();
     let anchors_left = any_due(&anchors, points_left, &file.anchors, &device);
