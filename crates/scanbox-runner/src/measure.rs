@@ -122,7 +122,7 @@ pub struct Measurement {
     pub samples: u32,
     /// One of many dependent calls.
     pub steady: TimeStats,
-    /// One call on its own; `None` of a call that is shorter than a step of the timer.
+    /// One call on its own; `None` of a call that is shorter than a step of the timer, always or at times.
     pub span: Option<TimeStats>,
 }
 
@@ -225,8 +225,16 @@ pub fn block(
     let per_call = median(&mut steady.clone());
     let span_samples =
         (protocol.span_ns_max as f64 / per_call).clamp(3.0, f64::from(protocol.span_samples)) as u32;
-    let is_told = per_call >= timed.resolution_ns();
-    let span = if is_told { sample(timed, 1, span_samples)? } else { Vec::new() };
+    let step_ns = timed.resolution_ns();
+    let span = if per_call < step_ns {
+        Vec::new()
+    } else if per_call < ESTIMATE_STEPS * step_ns {
+        // A call may be shorter than others and fall between two steps. Without it the others would be no fair sample.
+        let times = take(timed, 1, span_samples)?;
+        if times.len() < span_samples as usize { Vec::new() } else { times }
+    } else {
+        sample(timed, 1, span_samples)?
+    };
     Ok(Samples { calls, steady, span })
 }
 

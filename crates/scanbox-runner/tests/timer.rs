@@ -73,6 +73,24 @@ fn medians_of_rounded_samples_are_those_of_unrounded_ones() {
     }
 }
 
+/// Single calls of about a step fall between two at times. That is no fault of the clock.
+#[test]
+fn calls_of_about_a_step_are_measured() {
+    let mut told = [0, 0];
+    for quarters in 72..=108 {
+        let n = (f64::from(quarters) / 4.0).exp2() as u64;
+        let script = "noise_ratio = 0.5\nseed = 3";
+        let mut replay = Replay::new(toml::from_str::<Script>(script).unwrap());
+        let plan = copy(&replay, n);
+        let fine = TimedPlan { backend: &mut replay, plan: &plan, cache: Cache::Hot };
+        let mut timed = Stepped { fine, rounds: true, clock_ns: 12_345.0 };
+        let samples = block(&mut timed, None, &Protocol::default());
+        let samples = samples.unwrap_or_else(|failure| panic!("{n}: {failure}"));
+        told[usize::from(samples.measurement().span.is_some())] += 1;
+    }
+    assert!(told[0] > 0 && told[1] > 0, "{told:?}");
+}
+
 #[test]
 fn a_sample_has_200_steps_and_a_call_below_one_has_no_span() {
     let check = |n: u64, step_ns: f64| {
