@@ -256,8 +256,19 @@ pub fn steady(
         None => estimate(timed, &length)?,
     };
     let calls = length.calls(estimate);
-    let (calls, sample_ns) = warm_up(timed, calls, &length, protocol)?;
-    Ok((calls, sample_until_narrow(timed, calls, sample_ns, protocol)?))
+    let (mut calls, mut sample_ns) = warm_up(timed, calls, &length, protocol)?;
+    let mut taken = 0;
+    loop {
+        let samples = sample_until_narrow(timed, calls, sample_ns, protocol)?;
+        taken += 1;
+        if taken > RETRIES || length.is_enough(median(&mut samples.clone()) * f64::from(calls)) {
+            return Ok((calls, samples));
+        }
+        // The device was slower while the length of samples was found: others used it too, or its clocks were low.
+        let shortest_ns = samples.iter().copied().fold(f64::INFINITY, f64::min);
+        calls = length.calls(shortest_ns);
+        sample_ns = shortest_ns * f64::from(calls);
+    }
 }
 
 /// How long a sample is to be.
@@ -284,6 +295,11 @@ impl SampleLength {
     /// Calls of a sample, where one takes this long.
     fn calls(&self, call_ns: f64) -> u32 {
         (self.sample_ns / call_ns).ceil().clamp(1.0, self.calls_max) as u32
+    }
+
+    /// Whether samples of this length have as many steps of the timer as they should.
+    fn is_enough(&self, sample_ns: f64) -> bool {
+        sample_ns >= SAMPLE_STEPS * self.resolution_ns
     }
 
     /// Whether steps of the timer leave much of a time like this.

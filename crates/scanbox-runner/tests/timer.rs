@@ -73,6 +73,43 @@ fn medians_of_rounded_samples_are_those_of_unrounded_ones() {
     }
 }
 
+/// The samples of a device that gets faster, as one whose other users have gone: by this factor, after so many samples.
+struct Hurried<'a> {
+    stepped: Stepped<'a>,
+    slow_samples: u32,
+    factor: f64,
+}
+
+impl Timed for Hurried<'_> {
+    fn resolution_ns(&self) -> f64 {
+        STEP_NS
+    }
+
+    fn time(&mut self, calls: u32, samples: u32) -> Result<Vec<f64>, Failure> {
+        let times = self.stepped.fine.time(calls, samples)?;
+        let mut sample = |ns: f64| {
+            let factor = if self.slow_samples > 0 { self.factor } else { 1.0 };
+            self.slow_samples = self.slow_samples.saturating_sub(1);
+            ((factor * ns) / STEP_NS).round() * STEP_NS
+        };
+        Ok(times.into_iter().map(&mut sample).filter(|ns| *ns > 0.0).collect())
+    }
+}
+
+#[test]
+fn samples_are_long_enough_where_the_device_was_slower_before() {
+    for (slow_samples, factor) in [(0, 1.0), (12, 3.0), (17, 8.0), (20, 30.0)] {
+        let mut replay = Replay::new(toml::from_str::<Script>("").unwrap());
+        let plan = copy(&replay, 1 << 16);
+        let fine = TimedPlan { backend: &mut replay, plan: &plan, cache: Cache::Hot };
+        let stepped = Stepped { fine, rounds: true, clock_ns: 0.0 };
+        let mut timed = Hurried { stepped, slow_samples, factor };
+        let samples = block(&mut timed, None, &Protocol::default()).unwrap();
+        let sample_ns = samples.measurement().steady.median_ns as f64 * f64::from(samples.calls);
+        assert!(sample_ns >= 200.0 * STEP_NS * 0.999, "{slow_samples} {factor}: {sample_ns} ns");
+    }
+}
+
 /// Single calls of about a step fall between two at times. That is no fault of the clock.
 #[test]
 fn calls_of_about_a_step_are_measured() {
