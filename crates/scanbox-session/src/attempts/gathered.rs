@@ -143,12 +143,11 @@ fn anchors_of(csv: &Path, points: &str) -> Option<Vec<Record>> {
 }
 
 /// The units that are off at the anchors in these files, as a merge of them finds them.
-fn units_off<'a>(files: impl Iterator<Item = &'a Vec<Record>>) -> Vec<UnitRatio> {
-    let mut anchors = Vec::new();
-    for rows in files {
-        let drifted = drifted_runs(rows);
-        anchors.extend(rows.iter().filter(|row| row.is_anchor() && !is_taken_back(row, &drifted)).cloned());
-    }
+fn units_off<'a>(files: impl Iterator<Item = &'a Vec<Record>> + Clone) -> Vec<UnitRatio> {
+    // The file that shows the drift of a run is another one than that which has published its first rows.
+    let drifted: BTreeSet<String> = files.clone().flat_map(|rows| drifted_runs(rows)).collect();
+    let counts = |row: &&Record| row.is_anchor() && !is_taken_back(row, &drifted);
+    let anchors = files.flatten().filter(counts).cloned().collect();
     let ratios = fleet::ratios(&unite(anchors).records, &[]);
     ratios.into_iter().filter(|unit| unit.is_off).collect()
 }

@@ -219,3 +219,24 @@ fn points_of_a_unit_that_is_off_are_measured_on_another_one() {
         }
     }
 }
+
+/// Two of three units drift once, and their shards are measured again on the third one: what they said then judges
+/// nobody, and nothing is said of them any more.
+#[test]
+fn anchors_that_drifted_judge_no_unit() {
+    let units = Units::new();
+    units.attempt(0, 0.0, "0/3", 0);
+    for unit in [1, 2] {
+        let shard = format!("{unit}/3");
+        let (_, files) = units.attempt(unit, 0.0, &shard, 0);
+        spoil_by(files.first().unwrap(), 70);
+        units.attempt(unit, 0.0, &shard, 4);
+    }
+    let told = units.merge(4);
+    assert_eq!(told["left_out"].as_array().unwrap().len(), 2, "{told}");
+    for shard in ["1/3", "2/3"] {
+        units.attempt(0, 0.0, shard, 0);
+    }
+    let told = units.merge(0);
+    assert_eq!((&told["points_left"], &told["left_out"]), (&0.into(), &serde_json::json!([])), "{told}");
+}
