@@ -64,6 +64,11 @@ pub(super) fn is_ordinary(call_use: CallUse) -> bool {
     call_use == CallUse { arguments: call_use.arguments, ..CallUse::default() }
 }
 
+/// How many traits a use has beside where its arguments are.
+pub(super) fn traits_beside_arguments(call_use: CallUse) -> usize {
+    CallTrait::of(call_use).skip(1).count()
+}
+
 /// Whether rows are about its calls: its kernels are built as those that were measured, or find in memory alone how
 /// many elements there are.
 pub(super) fn is_measured(call_use: CallUse) -> bool {
