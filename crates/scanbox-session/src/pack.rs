@@ -4,7 +4,7 @@
 //! kernels that need no more. Times are those of ordinary calls; of builds that no row is about (arrays at any element,
 //! a total beside the scan, a value in memory) a table says no loss, but those times choose and order its kernels all the
 //! same. A use that is not ordinary has a few kernels at most, and one where only the device knows how many elements
-//! there are.
+//! there are; and more promises give it a table of its own only where they are worth it.
 
 mod chosen;
 mod portable;
@@ -33,13 +33,6 @@ use crate::device::inform;
 
 pub use self::chosen::chosen;
 pub use self::uses::UseSet;
-
-/// Kernels of a use with one trait beside its arguments, at most: enough for one of each size from few elements to
-/// persistent workgroups.
-const MOST_OF_ONE_TRAIT: usize = 5;
-
-/// Kernels of a use with more of them, at most: there are many such uses, and each kernel is a build of its own.
-const MOST_OF_MORE_TRAITS: usize = 2;
 
 /// What goes level by level, and needs nothing.
 const BY_LEVELS: &str = "rts.b4.vec4.none.rake";
@@ -241,6 +234,17 @@ impl<'a> ProblemPacker<'a> {
                 }
             }
             let worse = |loss: Option<ChoiceLoss>| loss.map_or(u32::MAX, |loss| loss.mean_ppm);
+            let found: Vec<_> = of_use.iter().map(|draft| (draft.needs, worse(draft.of_kernels))).collect();
+            let gain = uses::worth_ppm(call_use);
+            of_use.retain(|draft| {
+                // What asks for fewer promises and is nearly as fast does for both.
+                let does = |&(needs, mean): &(Promises, u32)| {
+                    needs != draft.needs
+                        && draft.needs.has(needs)
+                        && mean <= worse(draft.of_kernels).saturating_add(gain)
+                };
+                gain == 0 || !found.iter().any(does)
+            });
             of_use.sort_by_key(|draft| (worse(draft.of_kernels), draft.needs.bits()));
             drafts.append(&mut of_use);
         }
@@ -334,15 +338,10 @@ impl<'a> ProblemPacker<'a> {
         let grid = self
             .grid
             .only(|config| if tier.has(self.needs(config)) { self.shipped(config, call_use) } else { None });
-        let of_use = match uses::traits_beside_arguments(call_use) {
-            0 => None,
-            1 => Some(MOST_OF_ONE_TRAIT),
-            _ => Some(MOST_OF_MORE_TRAITS),
-        };
         let mut ranges = if call_use.n_on_device {
             grid.one_for_all().into_iter().collect()
         } else {
-            grid.ranges([of_use, self.wish.most].into_iter().flatten().min())
+            grid.ranges([uses::most_kernels(call_use), self.wish.most].into_iter().flatten().min())
         };
         if ranges.is_empty() {
             return None;
