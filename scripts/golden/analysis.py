@@ -468,9 +468,9 @@ SPACES = {
 }
 FILES = {f"{space}-{number}.csv": (space, number) for space in SPACES for number in range(1, 4)}
 CASES = {
-    "thesis": ["results/nvidia-h200.thesis.csv"],
-    "llvmpipe": ["results/llvmpipe.quick.csv"],
-    "both": ["results/nvidia-h200.thesis.csv", "results/llvmpipe.quick.csv"],
+    "thesis": ["results/published.nvidia-h200.thesis.csv"],
+    "llvmpipe": ["results/published.llvmpipe.quick.csv"],
+    "both": ["results/published.nvidia-h200.thesis.csv", "results/published.llvmpipe.quick.csv"],
     "every": ["every-1.csv", "every-2.csv"],
     "most": ["most-1.csv", "most-2.csv", "most-3.csv"],
     "ranges": ["ranges-1.csv", "ranges-2.csv", "ranges-3.csv"],

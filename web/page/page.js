@@ -57,6 +57,8 @@ class Gpu {
     resolved;
     slots = null;
     readback = null;
+    /** What timestamps are rounded to where a test asks, as browsers do. */
+    step_ns = 0n;
     static async open(adapter) {
         const requiredLimits = {};
         for (const name of LIMITS) {
@@ -110,6 +112,9 @@ class Gpu {
                 return { made: await Promise.all(request.sources.map(source => this.pipeline(source))) };
             case "check":
                 return { remarks: await Promise.all(request.texts.map(text => this.remarks(text))) };
+            case "round":
+                this.step_ns = BigInt(request.step_ns);
+                return {};
             case "run":
                 return this.run(request, words);
         }
@@ -241,7 +246,17 @@ class Gpu {
         }
         const read = new Uint32Array(readback.getMappedRange(0, bytes).slice(0));
         readback.unmap();
-        return { took_ms, words: [read] };
+        return { took_ms, words: this.step_ns > 0n ? [this.rounded(read, stamps), read] : [read] };
+    }
+    /** A copy whose timestamps, which stand at its end, are rounded. */
+    rounded(read, stamps) {
+        const copy = read.slice();
+        const view = new DataView(copy.buffer, copy.byteLength - stamps * STAMP_BYTES);
+        for (let at = 0; at < view.byteLength; at += STAMP_BYTES) {
+            const stamp = view.getBigUint64(at, true);
+            view.setBigUint64(at, stamp - (stamp % this.step_ns), true);
+        }
+        return copy;
     }
     submit(work, words, slots, readback, fetched, stamps) {
         const { device } = this;

@@ -72,6 +72,7 @@ type Order = { free: number[] } & (
     | { op: "write"; to: [number, number] }
     | { op: "pipelines"; sources: Source[] }
     | { op: "check"; texts: string[] }
+    | { op: "round"; step_ns: number }
     | Work
 );
 
@@ -124,6 +125,8 @@ class Gpu {
     private readonly resolved: GPUBuffer | null;
     private slots: GPUBuffer | null = null;
     private readback: GPUBuffer | null = null;
+    /** What timestamps are rounded to where a test asks, as browsers do. */
+    private step_ns = 0n;
 
     static async open(adapter: GPUAdapter): Promise<Gpu> {
         const requiredLimits: Record<string, number> = {};
@@ -180,6 +183,9 @@ class Gpu {
                 return { made: await Promise.all(request.sources.map(source => this.pipeline(source))) };
             case "check":
                 return { remarks: await Promise.all(request.texts.map(text => this.remarks(text))) };
+            case "round":
+                this.step_ns = BigInt(request.step_ns);
+                return {};
             case "run":
                 return this.run(request, words);
         }
@@ -317,7 +323,18 @@ class Gpu {
         }
         const read = new Uint32Array(readback.getMappedRange(0, bytes).slice(0));
         readback.unmap();
-        return { took_ms, words: [read] };
+        return { took_ms, words: this.step_ns > 0n ? [this.rounded(read, stamps), read] : [read] };
+    }
+
+    /** A copy whose timestamps, which stand at its end, are rounded. */
+    private rounded(read: Words, stamps: number): Words {
+        const copy = read.slice();
+        const view = new DataView(copy.buffer, copy.byteLength - stamps * STAMP_BYTES);
+        for (let at = 0; at < view.byteLength; at += STAMP_BYTES) {
+            const stamp = view.getBigUint64(at, true);
+            view.setBigUint64(at, stamp - (stamp % this.step_ns), true);
+        }
+        return copy;
     }
 
     private submit(work: Work, words: Words, slots: GPUBuffer, readback: GPUBuffer, fetched: number, stamps: number): void {

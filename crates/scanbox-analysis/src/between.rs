@@ -21,6 +21,50 @@ pub fn between(
     n: u64,
     suits: impl Fn(&Config) -> bool,
 ) -> Option<Config> {
+    interpolated(catalog, table, n, suits).map(|found| found.config)
+}
+
+/// What to run at a size, measured or not.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AtSize {
+    /// Elements.
+    pub n: u64,
+    /// The config.
+    pub config: Config,
+    /// The time of one call in nanoseconds; `None` where nothing was measured above or below.
+    pub time_ns: Option<f64>,
+    /// The measured sizes that say so: one, or those around it.
+    pub measured: Vec<u64>,
+    /// The most that the config loses there, in percent of the throughput of the fastest one.
+    pub worst_loss_pct: f64,
+}
+
+/// What to run at `n` elements: the best config of a measured size, what [`between`] finds between two of them, else
+/// the best config of the nearest size. `None` where the table has no row.
+#[must_use]
+pub fn at_size(catalog: &Catalog, table: &DeviceTable, n: u64) -> Option<AtSize> {
+    if let Some(found) = interpolated(catalog, table, n, |_| true) {
+        return Some(found);
+    }
+    let distance = |size: u64| if size < n { n / size.max(1) } else { size / n.max(1) };
+    let nearest = *table.sizes.iter().min_by_key(|&&size| distance(size))?;
+    let size = table.size_index(nearest)?;
+    let best = table.cells_at(size).iter().min_by(|a, b| a.time_ns.total_cmp(&b.time_ns))?;
+    Some(AtSize {
+        n,
+        config: *catalog.config(best.config),
+        time_ns: (nearest == n).then_some(best.time_ns),
+        measured: vec![nearest],
+        worst_loss_pct: 0.0,
+    })
+}
+
+fn interpolated(
+    catalog: &Catalog,
+    table: &DeviceTable,
+    n: u64,
+    suits: impl Fn(&Config) -> bool,
+) -> Option<AtSize> {
     let above = table.sizes.partition_point(|&size| size < n);
     if above == 0 || above == table.sizes.len() || table.sizes[above] == n {
         return None;
@@ -46,7 +90,18 @@ pub fn between(
     let there = times(above);
     let both = times(below).into_iter().filter_map(|(config, (from, shape))| {
         let (to, other) = there.get(&config)?;
-        Some((from + share * (to - from), if share < 0.5 { shape } else { *other }))
+        Some((from + share * (to - from), if share < 0.5 { shape } else { *other }, [from, *to]))
     });
-    both.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, config)| config)
+    let (time_ns, config, times) = both.min_by(|a, b| a.0.total_cmp(&b.0))?;
+    let loss = |(size, own): (usize, f64)| {
+        let fastest = table.cells_at(size).iter().map(|cell| cell.time_ns).fold(own, f64::min);
+        100.0 * (1.0 - fastest / own)
+    };
+    Some(AtSize {
+        n,
+        config,
+        time_ns: Some(time_ns),
+        measured: vec![table.sizes[below], table.sizes[above]],
+        worst_loss_pct: [below, above].into_iter().zip(times).map(loss).fold(0.0, f64::max),
+    })
 }

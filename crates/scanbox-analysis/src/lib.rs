@@ -126,8 +126,8 @@ pub enum AnalysisError {
     },
     /// Two files that are to be compared are of different models.
     #[error(
-        "the base is of {base}, the new run of {new}: between two models nothing is a regression; --accept-device \
-         compares them all the same"
+        "the base is of {base}, the new run of {new}, and between two models nothing is a regression: to see which is faster, \
+         run scanbox analyze BASE NEW; --accept-device compares them all the same"
     )]
     OtherModel {
         /// The name of the device of the base.

@@ -63,13 +63,45 @@ impl PinnedLine {
     }
 }
 
+/// A value that a parameter may have at each of some sizes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Constant<'a> {
+    /// The value.
+    pub value: &'a Value,
+    /// The arithmetic mean of what it loses over these sizes, in percent.
+    pub mean_loss_pct: f64,
+    /// The most that it loses.
+    pub worst_loss_pct: f64,
+    /// At this size, the smallest of several.
+    pub worst_at: u64,
+    /// How many other values have a config at each of these sizes.
+    pub rivals: usize,
+}
+
 impl Trend {
-    /// The value to pin the parameter to for all sizes: of the values that have a config at every size the one that
-    /// loses least on average, the first of several. `None` where no value has one.
+    /// The value to pin the parameter to for these sizes: of the values that have a config at every one of them the
+    /// one that loses least on average, the first of several. `None` where no value has one.
     #[must_use]
-    pub fn constant(&self) -> Option<&PinnedLine> {
-        let whole = self.pinned.iter().filter(|line| line.points.len() == self.ideal.len());
-        whole.reduce(|best, line| if line.mean_loss_pct() < best.mean_loss_pct() { line } else { best })
+    pub fn constant(&self, sizes: &[u64]) -> Option<Constant<'_>> {
+        let losses = |line: &PinnedLine| {
+            sizes.iter().map(|&n| Some((line.at(n)?.loss_pct, n))).collect::<Option<Vec<(f64, u64)>>>()
+        };
+        let whole: Vec<Constant<'_>> = self
+            .pinned
+            .iter()
+            .filter_map(|line| {
+                let losses = losses(line)?;
+                let mean_loss_pct = stats::mean(&losses.iter().map(|loss| loss.0).collect::<Vec<f64>>())?;
+                let (worst_loss_pct, worst_at) =
+                    losses.into_iter().reduce(|worst, loss| if loss.0 > worst.0 { loss } else { worst })?;
+                Some(Constant { value: &line.value, mean_loss_pct, worst_loss_pct, worst_at, rivals: 0 })
+            })
+            .collect();
+        let rivals = whole.len().checked_sub(1)?;
+        let best = whole
+            .into_iter()
+            .reduce(|best, other| if other.mean_loss_pct < best.mean_loss_pct { other } else { best })?;
+        Some(Constant { rivals, ..best })
     }
 
     /// What the wrong value costs at a size: the largest loss of a value that has a config there, in percent.

@@ -205,6 +205,9 @@ pub(crate) fn size_list(sizes: &[u64]) -> String {
     words.join(", ")
 }
 
+/// How the warning about rows of a benchmark ends: beside a sweep they are what they should be.
+pub const NOT_PART: &str = "are not part of these answers";
+
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -212,7 +215,7 @@ impl fmt::Display for Warning {
                 write!(f, "{source_name}: no metadata beside it; the space is taken from what the rows show")
             }
             Self::OtherSubjects { source_name, rows, subjects } => {
-                write!(f, "{source_name}: {rows} rows of {} do not enter these answers", subjects.join(", "))
+                write!(f, "{source_name}: {rows} benchmark rows of {} {NOT_PART}", subjects.join(", "))
             }
             Self::BaselinesOfAnotherUnit { device } => write!(
                 f,

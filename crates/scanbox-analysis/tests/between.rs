@@ -1,7 +1,7 @@
 //! What runs at a size between two measured ones.
 
 use crate::rows::*;
-use scanbox_analysis::between::between;
+use scanbox_analysis::between::{at_size, between};
 use scanbox_model::record::Record;
 
 /// Rows of kernel and size in elements, with their times in ns.
@@ -54,4 +54,23 @@ fn a_workgroup_count_is_that_of_the_nearer_size() {
     let tables = tables(&[of(4, 100, 1000), of(8, 200, 2000)]);
     let chosen = |n| between(&tables.catalog, &tables.devices[0], n, |_| true).unwrap().workgroups;
     assert_eq!((chosen(120), chosen(180)), (Some(4), Some(8)));
+}
+
+#[test]
+fn every_size_has_a_config_to_launch() {
+    let rows = measured(&[(A, 100, 1000), (B, 100, 1100), (A, 200, 2000), (B, 200, 1200), (D, 200, 10)]);
+    let tables = tables(&rows);
+    // Kernel, time, the sizes behind it, and what it loses there: of B at 200, where D is fastest.
+    let check = |n: u64, kernel: &str, ns: Option<f64>, measured: &[u64], loss: f64| {
+        let found = at_size(&tables.catalog, &tables.devices[0], n).unwrap();
+        assert_eq!((found.config.kernel.to_string().as_str(), found.n), (kernel, n));
+        assert_eq!((found.time_ns, found.measured.as_slice()), (ns, measured), "{n}");
+        assert!((found.worst_loss_pct - loss).abs() < 1e-9, "{n}: {found:?}");
+    };
+    check(100, A, Some(1000.0), &[100], 0.0);
+    check(200, D, Some(10.0), &[200], 0.0);
+    check(150, B, Some(1150.0), &[100, 200], 100.0 * (1.0 - 10.0 / 1200.0));
+    check(101, A, Some(1010.0), &[100, 200], 100.0 * (1.0 - 10.0 / 2000.0));
+    check(1, A, None, &[100], 0.0);
+    check(1 << 30, D, None, &[200], 0.0);
 }

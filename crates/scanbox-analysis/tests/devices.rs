@@ -103,11 +103,13 @@ fn trends_by_hand() {
     let losses: Vec<Vec<f64>> =
         batch.pinned.iter().map(|line| line.points.iter().map(|point| point.loss_pct).collect()).collect();
     assert_eq!(losses, [[0.0, 50.0], [50.0, 0.0]]);
-    assert_eq!(batch.constant().unwrap().value.to_string(), "1", "of equal ones the first");
+    let found = batch.constant(&[100, 200]).unwrap();
+    assert_eq!((found.value.to_string().as_str(), found.rivals), ("1", 1), "of equal ones the first");
+    assert_eq!((found.mean_loss_pct, found.worst_loss_pct, found.worst_at), (25.0, 50.0, 200));
     assert_eq!(batch.stakes_pct(200), Some(50.0));
     assert_eq!(batch.pinned[0].worst().unwrap().n, 200);
     let workgroup = &found[1];
-    assert_eq!(workgroup.constant().unwrap().value.to_string(), "64");
+    assert_eq!(workgroup.constant(&[100, 200]).unwrap().value.to_string(), "64");
     assert_eq!(workgroup.stakes_pct(100), Some(0.0));
     assert_eq!(workgroup.stakes_pct(200), Some(25.0));
 }
@@ -119,7 +121,15 @@ fn a_value_that_is_missing_at_a_size_is_no_constant() {
     let lines = lines_of(&tables);
     let (found, _) = trends(&tables.catalog, &lines[0]);
     assert_eq!(found[0].pinned.len(), 2);
-    assert_eq!(found[0].constant().unwrap().value.to_string(), "1");
+    let check = |sizes: &[u64], expected: Option<(&str, usize)>| {
+        let constant = found[0].constant(sizes);
+        let found = constant.map(|constant| (constant.value.to_string(), constant.rivals));
+        assert_eq!(found.as_ref().map(|(value, rivals)| (value.as_str(), *rivals)), expected, "{sizes:?}");
+    };
+    check(&[100, 200], Some(("1", 0)));
+    check(&[200], Some(("2", 1)));
+    check(&[300], None);
+    check(&[], None);
     let (_, warnings) = trends(&tables.catalog, &lines_of(&crate::rows::tables(&records[..1]))[0]);
     assert_eq!(warnings, [Warning::OneSize { device: "d1".into() }]);
 }

@@ -342,7 +342,7 @@ fn units_of_a_merged_file_have_copies_of_their_own() {
 /// A published sweep, and the same split by size over four units.
 #[test]
 fn a_sweep_that_is_split_by_size_has_the_answers_of_the_whole() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results/nvidia-h200.thesis.csv");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results/published.nvidia-h200.thesis.csv");
     let whole = csv_file::read(&path).unwrap().records;
     let sizes: BTreeSet<u64> = whole.iter().map(|row| row.n_elements).collect();
     let part = |unit: usize| -> Vec<Record> {

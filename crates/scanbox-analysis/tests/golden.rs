@@ -107,8 +107,8 @@ fn check(files: &[PathBuf]) {
 
 #[test]
 fn the_published_sweeps() {
-    check(&[root().join("results/nvidia-h200.thesis.csv")]);
-    check(&[root().join("results/nvidia-h200.full.csv")]);
+    check(&[root().join("results/published.nvidia-h200.thesis.csv")]);
+    check(&[root().join("results/published.nvidia-h200.full.csv")]);
 }
 
 /// Three devices, of which the second lacks a size, and every eleventh row has failed. No two times are equal.

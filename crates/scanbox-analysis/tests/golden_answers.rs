@@ -239,7 +239,8 @@ fn check(name: &str, files: &[&str]) {
 
 #[test]
 fn answers_are_those_of_another_implementation() {
-    let (thesis, quick) = ("results/nvidia-h200.thesis.csv", "results/llvmpipe.quick.csv");
+    let (thesis, quick) =
+        ("results/published.nvidia-h200.thesis.csv", "results/published.llvmpipe.quick.csv");
     check("thesis", &[thesis]);
     check("llvmpipe", &[quick]);
     check("both", &[thesis, quick]);

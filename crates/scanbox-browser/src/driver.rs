@@ -1,5 +1,6 @@
 //! A device as the page of a browser drives it: what a session wants done, as requests.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -7,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use scanbox_kernels::plan::Module;
 use scanbox_model::record::Status;
-use scanbox_runner::backend::Failure;
+use scanbox_runner::backend::{Failure, TickInterval};
 use scanbox_runner::webgpu::work::{
     BINDING_ALIGNMENT, BoundDispatch, BufferKey, ByteRange, DeviceDriver, DeviceWork, Graveyard, HeldBuffer,
     PipelineKey, SLOT_WORDS, VECTOR_BYTES, WORD_BYTES, WorkDone, WorkStep,
@@ -33,6 +34,7 @@ enum PageOrder {
     Write { to: (u32, u64) },
     Pipelines { sources: Vec<PageSource> },
     Check { texts: Vec<String> },
+    Round { step_ns: u32 },
     Run { writes: Vec<PageRange>, dispatches: Vec<PageDispatch>, steps: Vec<PageStep> },
 }
 
@@ -95,6 +97,9 @@ struct WorkRan {
     took_ms: f64,
 }
 
+/// What timed passes took by a clock that nobody has rounded, in order.
+pub type ExactSpans = Rc<RefCell<Vec<TickInterval>>>;
+
 /// A device behind a page. With it goes the browser, if it was started for this.
 pub struct PageDriver {
     link: PageLink,
@@ -105,6 +110,8 @@ pub struct PageDriver {
     binding_bytes: u64,
     buffer_bytes: u64,
     busy_ns: f64,
+    /// Where timestamps are rounded: what each timed pass took without that.
+    exact: Option<ExactSpans>,
     // In this order: the page goes, then what it comes from.
     chromium: Option<Chromium>,
     _place: PagePlace,
@@ -126,6 +133,7 @@ impl PageDriver {
             binding_bytes: listed.profile.max_storage_buffer_bytes,
             buffer_bytes: listed.profile.max_allocation_bytes,
             busy_ns: 0.0,
+            exact: None,
             chromium,
             _place: page.place,
             _server: server,
@@ -145,6 +153,17 @@ impl PageDriver {
             true => Ok(remarks),
             false => Err(no_answer(&format!("remarks to {} shaders of {asked}", remarks.len()))),
         }
+    }
+
+    /// Has the page round timestamps to a multiple of this, as browsers do for strangers, and tells where what they
+    /// were before goes: for tests of what samples of such a clock are worth.
+    ///
+    /// # Errors
+    /// When it does not answer.
+    pub fn round_timestamps(&mut self, step_ns: u32) -> Result<ExactSpans, Failure> {
+        self.ask::<Nothing>(&PageOrder::Round { step_ns }, &[])?;
+        let exact = self.exact.get_or_insert_default();
+        Ok(Rc::clone(exact))
     }
 
     fn ask<T: serde::de::DeserializeOwned>(
@@ -240,10 +259,17 @@ impl DeviceDriver for PageDriver {
             return Err(no_answer(&format!("{took_ms} ms")));
         }
         // The clock of the page is nearer to the device than the one of this process.
-        work.read(&words, self.has_timestamps, (took_ms * 1e6) as u64).map_err(|why| match why.status {
-            Status::DeviceLost => no_answer(&why.reason),
-            _ => Failure { reason: format!("{}: {}", self.link.engine(), why.reason), ..why },
-        })
+        let took_ns = (took_ms * 1e6) as u64;
+        let understood = |words: &[u32]| {
+            work.read(words, self.has_timestamps, took_ns).map_err(|why| match why.status {
+                Status::DeviceLost => no_answer(&why.reason),
+                _ => Failure { reason: format!("{}: {}", self.link.engine(), why.reason), ..why },
+            })
+        };
+        let Some(exact) = &self.exact else { return understood(&words) };
+        let (rounded, unrounded) = words.split_at(words.len() / 2);
+        exact.borrow_mut().extend(understood(unrounded)?.spans);
+        understood(rounded)
     }
 
     /// By the clock of this process, from each request to its answer.

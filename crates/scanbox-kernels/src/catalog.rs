@@ -180,7 +180,7 @@ pub fn plan_variant(
     device: &DeviceProfile,
 ) -> Result<Plan, Rejection> {
     rules::variant_of_problem(config, variant, problem)?;
-    webgpu::variant_is_there(variant, device)?;
+    webgpu::variant_is_there(config, variant, device)?;
     let most = variant.max_n.unwrap_or(n);
     let resolved = Resolved::new(config, problem, most, device);
     rules::check(&resolved)?;

@@ -19,6 +19,11 @@ use crate::wgsl::WgslSources;
 mod config_source;
 mod flat;
 mod probes;
+#[cfg(not(target_family = "wasm"))]
+mod tools;
+#[cfg(target_family = "wasm")]
+#[path = "glsl/no_tools.rs"]
+mod tools;
 
 pub use flat::compile_flat;
 pub use probes::{ProbeShader, compile_probe, held_by, probe_hash};
@@ -54,6 +59,24 @@ pub enum CompileError {
         /// What the compiler says.
         log: String,
     },
+}
+
+impl CompileError {
+    fn of(shader: &str, log: &str) -> Self {
+        Self::Shader { shader: shader.to_owned(), log: log.trim().to_owned() }
+    }
+}
+
+/// What an include is: its name for messages, and its text; by its includer and the name that is asked for.
+type Include<'a> = &'a dyn Fn(&str, &str) -> Result<(String, String), String>;
+
+/// A text in GLSL, and what it is compiled with.
+struct GlslText<'a> {
+    text: &'a str,
+    name: &'a str,
+    defines: &'a [(&'static str, u32)],
+    #[cfg_attr(target_family = "wasm", expect(dead_code, reason = "no compiler is there to ask"))]
+    include: Include<'a>,
 }
 
 /// Compiles shaders.
@@ -149,12 +172,7 @@ impl Compiler {
     }
 
     fn compile_uncached(&self, shader: &Shader) -> Result<Vec<u32>, CompileError> {
-        let (compiler, options) = self.tools(shader)?;
-        let source = self.root(shader)?;
-        compiler
-            .compile_into_spirv(source, shaderc::ShaderKind::Compute, shader.root, "main", Some(&options))
-            .map(|artifact| artifact.as_binary().to_vec())
-            .map_err(|error| failed(shader, &error.to_string()))
+        self.with_text(shader, tools::spirv)
     }
 
     /// The text of its root file.
@@ -162,25 +180,23 @@ impl Compiler {
         self.source(shader.root).ok_or_else(|| failed(shader, "there is no such kernel source"))
     }
 
-    /// shaderc, and how it has to compile a shader.
-    fn tools(
+    /// Does something with the text of a shader, and what it is compiled with.
+    fn with_text<T>(
         &self,
         shader: &Shader,
-    ) -> Result<(shaderc::Compiler, shaderc::CompileOptions<'_>), CompileError> {
-        let (compiler, mut options) = plain_tools()?;
-        for (name, value) in &shader.defines {
-            options.add_macro_definition(name, Some(&value.to_string()));
-        }
-        options.set_include_callback(|requested, _, includer, _| {
+        act: impl FnOnce(&GlslText<'_>, &str) -> Result<T, CompileError>,
+    ) -> Result<T, CompileError> {
+        let include = |includer: &str, requested: &str| {
             let path = self.include_path(includer, requested);
             let found = self.sources.get(&path).map(|text| (path.clone(), text.to_string()));
             // Of a user's file the compiler shall say the path that the user knows.
-            let (resolved_name, content) = found
+            found
                 .or_else(|| self.operator_source(&path))
-                .ok_or_else(|| format!("there is no kernel source {path}"))?;
-            Ok(shaderc::ResolvedInclude { resolved_name, content })
-        });
-        Ok((compiler, options))
+                .ok_or_else(|| format!("there is no kernel source {path}"))
+        };
+        let text = self.root(shader)?;
+        let defines = &shader.defines;
+        act(&GlslText { text, name: shader.root, defines, include: &include }, &shader.to_string())
     }
 
     /// What a stage includes of a user's operator: its name for the compiler, and its text.
@@ -238,19 +254,8 @@ impl Compiler {
     }
 }
 
-/// shaderc, and the options of all shaders.
-fn plain_tools<'a>() -> Result<(shaderc::Compiler, shaderc::CompileOptions<'a>), CompileError> {
-    let none = |error: shaderc::Error| CompileError::Compiler(error.to_string());
-    let compiler = shaderc::Compiler::new().map_err(none)?;
-    let mut options = shaderc::CompileOptions::new().map_err(none)?;
-    options.set_target_env(shaderc::TargetEnv::Vulkan, shaderc::EnvVersion::Vulkan1_3 as u32);
-    options.set_optimization_level(shaderc::OptimizationLevel::Performance);
-    options.set_warnings_as_errors();
-    Ok((compiler, options))
-}
-
 fn failed(shader: &Shader, log: &str) -> CompileError {
-    CompileError::Shader { shader: shader.to_string(), log: log.trim().to_owned() }
+    CompileError::of(&shader.to_string(), log)
 }
 
 /// Hashes a text with its length, so that no two sequences of texts look alike.

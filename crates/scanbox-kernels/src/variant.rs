@@ -38,6 +38,10 @@ pub struct Variant {
     /// How the line of a call comes to be what it is. The build is the same.
     #[serde(default)]
     pub line: LineUse,
+    /// Whether workgroups are late, and their looks early, beyond all measure: most tiles never publish what others can
+    /// do without, and of four looks at one, one sees all that is there (kernels/wgsl/stages/state).
+    #[serde(default)]
+    pub late: bool,
     /// Whether a program's library records it, out of a pack. The build is the same.
     #[serde(default)]
     pub by_library: bool,
@@ -89,6 +93,12 @@ impl Variant {
     #[must_use]
     pub fn with_init_in_memory(self) -> Self {
         Self { init_in_memory: true, ..self }
+    }
+
+    /// A build whose workgroups are late.
+    #[must_use]
+    pub fn of_late_workgroups() -> Self {
+        Self { late: true, ..Self::default() }
     }
 
     /// The same, recorded by the library.
@@ -169,6 +179,9 @@ impl fmt::Display for Variant {
             LineUse::Unchanged => " with an unchanged line",
             LineUse::Updated => " with an updated line",
         })?;
+        if self.late {
+            f.write_str(" with late workgroups")?;
+        }
         f.write_str(if self.by_library { " by the library" } else { "" })
     }
 }

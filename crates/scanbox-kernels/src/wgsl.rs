@@ -19,7 +19,7 @@ use crate::plan::Shader;
 mod embedded;
 
 /// Defines that shaders leave out where they are 0.
-const LEFT_OUT: [&str; 3] = ["BLOCKING", "COUNTED", "SILENT"];
+const LEFT_OUT: [&str; 3] = ["BLOCKING", "COUNTED", "LATE"];
 
 /// The kernels as text, by their paths.
 #[derive(Debug, Clone)]

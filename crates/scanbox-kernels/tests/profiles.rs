@@ -9,9 +9,14 @@ use std::path::{Path, PathBuf};
 use scanbox_kernels::catalog;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::plan::Shader;
-use scanbox_model::config::{Config, Parameter, SubgroupSize};
+use scanbox_model::api::Api;
+use scanbox_model::config::{
+    BlockScan, Config, Family, Kernel, Lookback, Parameter, SubgroupSize, TileOrder, VectorWidth,
+};
 use scanbox_model::device::DeviceProfile;
+use scanbox_model::guarantee_probe::{GuaranteeFinding, GuaranteesProbe, ProbeVerdict, ResidentShape};
 use scanbox_model::problem::Problem;
+use scanbox_model::safe_devices::{Guarantee, SafeDevices};
 use scanbox_model::space::{Enumeration, Point, Space};
 use scanbox_pack::FeatureSet;
 use scanbox_pack::spirv::{self, ModuleFacts};
@@ -43,13 +48,24 @@ fn enumerated(space: &Space, device: &DeviceProfile, problem: &Problem) -> Enume
     space.enumerate(device, |config, n, device| catalog::legal(config, problem, n, device))
 }
 
+/// The devices, with what the list of safe devices says of them, as commands see them.
+fn listed_devices() -> Vec<DeviceFixture> {
+    let text = fs::read_to_string(configs().join("safe_devices.toml")).unwrap();
+    let list = SafeDevices::from_toml(&text, "safe_devices.toml").unwrap();
+    let told = |mut fixture: DeviceFixture| {
+        list.apply(&mut fixture.profile);
+        fixture
+    };
+    DeviceFixture::all().into_iter().map(told).collect()
+}
+
 /// What is left of the spaces, per device; and of `full`, per family and size.
 fn table() -> String {
     let mut text = String::from(
         "# Points of each space, and those of full by family at 2^10, 2^17, 2^22, 2^28 and in all.\n",
     );
     let spaces = spaces();
-    for DeviceFixture { name, profile, .. } in DeviceFixture::all() {
+    for DeviceFixture { name, profile, .. } in listed_devices() {
         writeln!(text, "\n{name}").unwrap();
         for space in &spaces {
             let enumeration = enumerated(space, &profile, &Problem::default());
@@ -86,14 +102,92 @@ fn every_space_has_points_on_every_device() {
     assert!(text == written, "UPDATE_PROFILES=1 writes {}, which is now\n{text}", file.display());
 }
 
+/// A device that is only known to give progress has as much to choose from as one that gives everything: in every
+/// subgroup size, at every size of `full`, and of every way of scanning that needs no more.
+#[test]
+fn full_has_enough_for_a_device_that_gives_progress_alone() {
+    let amd = DeviceFixture::all().into_iter().find(|fixture| fixture.name == "rx-7900-xt").unwrap().profile;
+    let amd = DeviceProfile { guarantees: vec![Guarantee::Progress], ..amd };
+    let full = space("full");
+    let points = enumerated(&full, &amd, &Problem::default()).points;
+    for subgroup_size in [32, 64] {
+        let mine: BTreeSet<(String, u64)> = points
+            .iter()
+            .filter(|point| amd.subgroup_size_of(&point.config.kernel) == subgroup_size)
+            .map(|point| (point.config.to_string(), point.n))
+            .collect();
+        assert!(mine.len() >= 4500, "{subgroup_size}: {}", mine.len());
+        let mut by_size: BTreeMap<u64, usize> = BTreeMap::new();
+        let mut ways: BTreeMap<&str, usize> = BTreeMap::new();
+        for (label, n) in &mine {
+            *by_size.entry(*n).or_default() += 1;
+            let config: Config = label.parse().unwrap();
+            for way in ways_of(&config.kernel) {
+                *ways.entry(way).or_default() += 1;
+            }
+        }
+        assert_eq!(by_size.len(), 34, "{subgroup_size}");
+        assert!(by_size.values().all(|count| *count >= 150), "{subgroup_size}: {by_size:?}");
+        for way in WAYS {
+            assert!(ways.get(way).is_some_and(|count| *count >= 20), "{subgroup_size}, {way}: {ways:?}");
+        }
+    }
+}
+
+/// What such a device can use, beside what a space has for every device.
+const WAYS: [&str; 14] = [
+    "flat by ticket",
+    "flat by ticket, two levels",
+    "fallback",
+    "gather-fallback",
+    "reduce-then-scan",
+    "scan-then-propagate",
+    "chain",
+    "sequential",
+    "scalar loads",
+    "blelloch",
+    "kogge-stone",
+    "sklansky",
+    "brent-kung",
+    "reduce-scan",
+];
+
+/// Those of them that a kernel is one of.
+fn ways_of(kernel: &Kernel) -> Vec<&'static str> {
+    let flat = kernel.family == Family::ChainedScan && kernel.tile_order == TileOrder::Ticket;
+    [
+        (flat && kernel.lookback == Lookback::Gather, "flat by ticket"),
+        (flat && kernel.lookback == Lookback::TwoLevel, "flat by ticket, two levels"),
+        (kernel.lookback == Lookback::Fallback, "fallback"),
+        (kernel.lookback == Lookback::GatherFallback, "gather-fallback"),
+        (kernel.family == Family::ReduceThenScan, "reduce-then-scan"),
+        (kernel.family == Family::ScanThenPropagate, "scan-then-propagate"),
+        (kernel.lookback == Lookback::Chain, "chain"),
+        (kernel.lookback == Lookback::Sequential, "sequential"),
+        (kernel.vector_width == VectorWidth::Scalar, "scalar loads"),
+        (kernel.block_scan == BlockScan::Blelloch, "blelloch"),
+        (kernel.block_scan == BlockScan::KoggeStone, "kogge-stone"),
+        (kernel.block_scan == BlockScan::Sklansky, "sklansky"),
+        (kernel.block_scan == BlockScan::BrentKung, "brent-kung"),
+        (kernel.block_scan == BlockScan::ReduceScan, "reduce-scan"),
+    ]
+    .into_iter()
+    .filter_map(|(is, way)| is.then_some(way))
+    .collect()
+}
+
 /// The rules that ask what a device is or can do.
-const RULES_ABOUT_DEVICES: [&str; 12] = [
+const RULES_ABOUT_DEVICES: [&str; 16] = [
     "device-memory",
     "element-needs-64-bit",
     "full-subgroups",
     "needs-co-residency",
+    "needs-progress",
     "needs-subgroup-progress",
+    "needs-subgroups",
     "needs-workgroup-order",
+    "residency",
+    "residency-unknown",
     "shared-memory",
     "subgroup-size-limit",
     "subgroups-per-workgroup",
@@ -101,6 +195,36 @@ const RULES_ABOUT_DEVICES: [&str; 12] = [
     "workgroup-count-limit",
     "workgroup-size-limit",
 ];
+
+/// The rules that say no once a kernel is compiled: a device that was asked how many workgroups it holds at a time, and
+/// one that was not.
+fn rules_about_workgroups_together(device: &DeviceProfile) -> Vec<String> {
+    let finding = GuaranteeFinding {
+        guarantee: Guarantee::CoResidency,
+        verdict: ProbeVerdict::NotRefuted,
+        calls: 40,
+        detail: "16 workgroups".to_owned(),
+        date: "2026-11-24T10:21:38Z".to_owned(),
+    };
+    let resident =
+        ResidentShape { workgroup_size: 256, registers: Some(128), shared_bytes: 4096, workgroups: 16 };
+    let mut asked = GuaranteesProbe::default();
+    asked.take(finding, vec![resident]);
+    let config: Config = "pers.b4.vec4.gather.sub.shuffle.striped.wgid.early.wg256.u2".parse().unwrap();
+    let says_no = |device: DeviceProfile, registers| {
+        // Twice as many as it holds.
+        let device = DeviceProfile { compute_units: Some(16), ..device };
+        let plan = catalog::plan(&config, &Problem::default(), 1 << 24, &device).ok()?;
+        catalog::resident(&plan, &device, Some(registers)).err().map(|rejection| rejection.rule.into_owned())
+    };
+    let mut probed = DeviceProfile {
+        guarantees: vec![Guarantee::Progress, Guarantee::WorkgroupOrder, Guarantee::CoResidency],
+        ..device.clone()
+    };
+    let unknown = says_no(probed.clone(), 64);
+    probed.guarantee_facts.probe = Some(asked);
+    [unknown, says_no(probed, 64)].into_iter().flatten().collect()
+}
 
 #[test]
 fn every_rule_about_devices_says_no_on_one_of_them() {
@@ -127,7 +251,7 @@ fn every_rule_about_devices_says_no_on_one_of_them() {
         ("rts.b1.scalar.none.rake.wg64", 1 << 20),
     ];
     let mut found = BTreeSet::new();
-    for DeviceFixture { profile, .. } in DeviceFixture::all() {
+    for DeviceFixture { profile, .. } in listed_devices() {
         for (label, n) in cases {
             let config: Config = label.parse().unwrap();
             for problem in [problem, reals] {
@@ -140,13 +264,23 @@ fn every_rule_about_devices_says_no_on_one_of_them() {
             found.extend(enumerated(&space, &profile, &problem).rejections.into_iter().map(|one| one.rule));
         }
         // What no card has yet.
-        let small = DeviceProfile { max_workgroup_count: [64; 3], max_shared_bytes: 2048, ..profile };
+        let small = DeviceProfile { max_workgroup_count: [64; 3], max_shared_bytes: 2048, ..profile.clone() };
         for (label, n) in cases {
             let config: Config = label.parse().unwrap();
             if let Err(rejection) = catalog::legal(&config, &problem, n, &small) {
                 found.insert(rejection.rule.into_owned());
             }
         }
+        found.extend(rules_about_workgroups_together(&profile));
+        let without_subgroups = DeviceProfile {
+            api: Api::WebGpu,
+            subgroup_size: 1,
+            min_subgroup_size: 1,
+            max_subgroup_size: 1,
+            ..profile
+        };
+        let rejection = catalog::legal(&cases[0].0.parse().unwrap(), &problem, 1 << 20, &without_subgroups);
+        found.extend(rejection.err().map(|rejection| rejection.rule.into_owned()));
     }
     let never: Vec<_> = RULES_ABOUT_DEVICES.iter().filter(|rule| !found.contains(**rule)).collect();
     assert!(never.is_empty(), "{never:?} of {found:?}");

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use naga::valid::{Capabilities, ShaderStages, SubgroupOperationSet, ValidationFlags, Validator};
+use scanbox_kernels::cases::Circumstance;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::plan::{Binding, BindingAccess, Pass, Shader};
 use scanbox_kernels::variant::Variant;
@@ -166,7 +167,12 @@ fn every_problem_has_shaders_of_every_kernel_or_a_rule_that_says_no() {
                 match catalog::plan(&config, &problem, 70_001, device) {
                     Ok(plan) => {
                         let helpers = [catalog::poison(&plan, device), catalog::compare(&plan, 0.1, device)];
-                        let passes = helpers.into_iter().chain([plan]).flat_map(|plan| plan.passes);
+                        let late = Circumstance::late(&config, &problem, 70_001, device);
+                        let late = late.map(|variant| {
+                            catalog::plan_variant(&config, variant, &problem, 70_001, device).unwrap()
+                        });
+                        let plans = helpers.into_iter().chain([plan]).chain(late);
+                        let passes = plans.flat_map(|plan| plan.passes);
                         shaders.extend(passes.map(|pass| (pass.shader.clone(), pass)));
                     }
                     Err(no) => {
@@ -249,6 +255,22 @@ fn what_wgsl_has_not_is_a_rule() {
         catalog::plan_variant(&config, variant, &sum, 1 << 20, &all).map_err(|no| no.rule.to_string()).err()
     };
     assert_eq!(variant(Variant::blocked(Some(2)).counted()), None);
+    let late = Variant::of_late_workgroups();
+    assert_eq!(variant(late), None);
+    assert_eq!(variant(late.with_total()), Some("not-in-wgsl".to_owned()));
+    for (label, device, has) in [
+        ("b4.vec4.fallback.sub.wg256", &all, true),
+        ("b4.vec4.chain.sub.wg256", &all, true),
+        ("pers.b4.vec4.gather.sub.early.wg128.u8", &all, true),
+        ("rts.b4.vec4.none.sub.wg256", &all, false),
+        ("b4.vec4.fallback.sub.wg256", &with_subgroups(32, true), false),
+    ] {
+        let config = label.parse().unwrap();
+        let found = Circumstance::late(&config, &sum, 1 << 20, device);
+        assert_eq!(found, has.then_some(late), "{label}");
+        let refused = catalog::plan_variant(&config, late, &sum, 1 << 20, device).err();
+        assert_eq!(refused.map(|no| no.rule), (!has).then(|| "late-workgroups".into()), "{label}");
+    }
     assert_eq!(variant(Variant::default().with_total()), Some("not-in-wgsl".to_owned()));
     assert_eq!(variant(Variant::default().at_any_element()), Some("not-in-wgsl".to_owned()));
     let recipe = catalog::recipe(&config, Variant::default(), &sum, &all);

@@ -195,7 +195,9 @@ impl Problem {
             return Err("an operator of your own, and its type, come with --operator FILE".to_owned());
         }
         if !operator.takes(element) {
-            return Err(format!("--op {operator} with --type {element}: it is for integers"));
+            return Err(format!(
+                "operator \"{operator}\" needs an integer type, not {element}; choose another --op or --type"
+            ));
         }
         Self::check_placement(mode, placement)?;
         let init = match (init, mode) {
@@ -314,6 +316,12 @@ impl Problem {
     #[must_use]
     pub fn ceiling(&self) -> &'static str {
         if self.mode == Mode::Reduce { "read" } else { "copy" }
+    }
+
+    /// Several of them.
+    #[must_use]
+    pub fn ceilings(&self) -> &'static str {
+        if self.mode == Mode::Reduce { "reads" } else { "copies" }
     }
 
     /// Whether results depend on the order in which elements are combined: sums and products of floats, and what a

@@ -134,7 +134,11 @@ fn a_file_says_what_its_bytes_say() {
 #[test]
 fn what_a_row_says_does_not_depend_on_the_row_before() {
     let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results");
-    for file in ["nvidia-h200.full.csv", "llvmpipe.quick.csv", "runs/2026-11-24-nvidia-h200/bench.csv"] {
+    for file in [
+        "published.nvidia-h200.full.csv",
+        "published.llvmpipe.quick.csv",
+        "runs/2026-11-24-nvidia-h200/bench.csv",
+    ] {
         let text = std::fs::read_to_string(results.join(file)).unwrap();
         let (header, lines) = text.split_once('\n').unwrap();
         let lines: Vec<&str> = lines.lines().collect();

@@ -23,6 +23,8 @@ pub struct AnalysisReport<'a> {
     pub question: &'a Question,
     /// The time that throughput was computed from.
     pub clock: Clock,
+    /// Sizes at which it is asked what to launch.
+    pub at: &'a [u64],
     /// Whether formulas, rows and runners-up are shown.
     pub explain: bool,
     /// What has to be known to trust the answers.

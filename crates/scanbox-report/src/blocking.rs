@@ -1,5 +1,5 @@
-//! A benchmark of simulated blocking: a table, a JSON document, and the four plots of the paper of decoupled fallback
-//! (Smith, Levien and Owens 2025, section 5.4).
+//! A benchmark of simulated blocking: a table, a JSON document, the four plots of the paper of decoupled fallback
+//! (Smith, Levien and Owens 2025, section 5.4), and a fifth, of insertions, which only its repository draws.
 
 use std::io::{self, Write};
 
@@ -68,8 +68,9 @@ struct BlockingRow<'a> {
 }
 
 /// The names of the plots, and what each shows.
-pub const FIGURES: [(&str, &str); 4] = [
+pub const FIGURES: [(&str, &str); 5] = [
     ("fallbacks", "fallbacks per workgroup"),
+    ("insertions", "insertions per workgroup"),
     ("spins", "spins per workgroup"),
     ("lookback_length", "tiles per lookback"),
     ("throughput", "GB/s"),
@@ -210,8 +211,8 @@ impl<'a> BlockingReport<'a> {
         grid
     }
 
-    /// The plots, of which [`FIGURES`] has the names: fallbacks, spins, length of the lookback, throughput; each
-    /// against the share of blocked tiles.
+    /// The plots, of which [`FIGURES`] has the names: fallbacks, those that were inserted, spins, length of the
+    /// lookback, throughput; each against the share of blocked tiles.
     pub fn figures(&self) -> Vec<Figure> {
         let device = self.metadata.device.title();
         let mean =
@@ -232,18 +233,24 @@ impl<'a> BlockingReport<'a> {
             ),
             figure(
                 FIGURES[1],
+                "Insertions",
+                "Tiles that a workgroup added up for others, and whose total nobody had published before.",
+                self.series(mean(|means| means.insertions)),
+            ),
+            figure(
+                FIGURES[2],
                 "Spins",
                 "Looks that found nothing where the lookback could not go on without.",
                 self.series(mean(|means| means.spins)),
             ),
             figure(
-                FIGURES[2],
+                FIGURES[3],
                 "Lookback length",
                 "Tiles that the lookback of a workgroup was made of.",
                 self.series(mean(|means| means.lookback_length)),
             ),
             figure(
-                FIGURES[3],
+                FIGURES[4],
                 "Throughput",
                 "By the median time of a call; flat lines are what nothing blocks.",
                 self.throughput(),

@@ -225,9 +225,7 @@ impl DrawnGrid {
     /// What is said of columns that had no room; `None` where all had.
     pub fn left_out(&self) -> Option<String> {
         let gone = self.gone.join(", ");
-        (!gone.is_empty()).then(|| {
-            format!("left out for lack of room: {gone}; a wider terminal, | cat and --format json have all")
-        })
+        (!gone.is_empty()).then(|| format!("hidden columns: {gone}; widen the terminal or pipe to `cat`"))
     }
 
     /// Whether a column of this name is there.

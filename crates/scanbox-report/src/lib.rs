@@ -18,6 +18,7 @@ pub mod figure;
 pub mod grid;
 pub mod html;
 pub mod kernel_files;
+pub mod launch;
 mod library;
 pub mod merge;
 pub mod overview;

@@ -16,6 +16,9 @@ use crate::terminal::fold;
 /// Files of rows that are named.
 const FILES_SHOWN: usize = 6;
 
+/// What names of published sweeps begin with.
+pub const PUBLISHED: &str = "published.";
+
 /// What is on a machine.
 pub struct Overview {
     /// Its devices by index, or why there are none.
@@ -41,6 +44,17 @@ impl FoundFile {
         outcome.map_or(0, |outcome| outcome.points_left)
     }
 
+    /// Whether it came with the sources of scanbox, and nobody here has measured it.
+    fn is_published(&self) -> bool {
+        self.path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PUBLISHED))
+    }
+
+    /// Whether its device is one of these.
+    fn is_of(&self, devices: &[Listed]) -> bool {
+        let own = |device: &DeviceProfile| (device.name.clone(), device.uuid.clone(), device.device_api());
+        devices.iter().any(|listed| own(&listed.profile) == own(&self.metadata.device))
+    }
+
     fn words(&self) -> String {
         let metadata = &self.metadata;
         let rows: u64 = metadata.counts.values().sum();
@@ -52,7 +66,8 @@ impl FoundFile {
             0 => String::new(),
             left => format!(", {} left", plural(left as usize, "point")),
         };
-        format!("{}, {what}, {}{left}", metadata.device.title(), plural(rows as usize, "row"))
+        let published = if self.is_published() { ", published with scanbox" } else { "" };
+        format!("{}, {what}, {}{left}{published}", metadata.device.title(), plural(rows as usize, "row"))
     }
 }
 
@@ -72,8 +87,13 @@ impl Overview {
         };
         let hardware = device.kind == DeviceKind::Hardware;
         let mut next = Vec::new();
-        let sweeps = || self.files.iter().filter(|file| !file.metadata.is_of_benchmark());
-        if let Some(file) = sweeps().find(|file| file.left() == 0) {
+        // What another machine has measured says nothing of this one.
+        let here = self.devices.as_deref().unwrap_or_default();
+        let mut sweeps = self
+            .files
+            .iter()
+            .filter(|file| !file.metadata.is_of_benchmark() && !file.is_published() && file.is_of(here));
+        if let Some(file) = sweeps.find(|file| file.left() == 0) {
             let path = file.path.to_string_lossy();
             let what = "the best kernel of that sweep, and what it loses at each size";
             next.push((words(&["analyze", &path, "--metric", "squared"]), what.to_owned()));
@@ -147,5 +167,40 @@ impl Document for Overview {
         let more =
             format!("{program} --help lists the commands; {program} explain WORD says what a word means");
         writeln!(out, "{}", fold("more       ", &more, 11, width))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn published(name: &str) -> Metadata {
+        let path = format!("{}/../../results/published.{name}.meta.json", env!("CARGO_MANIFEST_DIR"));
+        Metadata::read(Path::new(&path)).expect("it is published")
+    }
+
+    /// What is next, by the word of its command, with these files on a machine that has this device.
+    fn next(device: &str, files: &[(&str, &str)]) -> Vec<String> {
+        let listed = Listed { profile: published(device).device, problems: Vec::new() };
+        let found = |&(path, of): &(&str, &str)| FoundFile { path: path.into(), metadata: published(of) };
+        let files = files.iter().map(found).collect();
+        let overview = Overview { devices: Ok(vec![listed]), files, places: String::new() };
+        overview.next().into_iter().map(|(words, _)| words[..2].join(" ")).collect()
+    }
+
+    #[test]
+    fn rows_of_other_machines_are_no_next_step() {
+        let (h200, lavapipe) = ("nvidia-h200.thesis", "llvmpipe.quick");
+        let check = |files: &[(&str, &str)], expected: &[&str]| assert_eq!(next(h200, files), expected);
+        check(&[], &["sweep --device"]);
+        check(&[("results/published.nvidia-h200.thesis.csv", h200)], &["sweep --device"]);
+        check(&[("mine/llvmpipe.quick.csv", lavapipe)], &["sweep --device"]);
+        let own = ("mine/nvidia-h200.thesis.csv", h200);
+        check(&[own], &["analyze mine/nvidia-h200.thesis.csv", "sweep --device"]);
+        let others =
+            [("results/published.nvidia-h200.full.csv", "nvidia-h200.full"), ("x.csv", lavapipe), own];
+        check(&others, &["analyze mine/nvidia-h200.thesis.csv", "sweep --device"]);
     }
 }

@@ -105,7 +105,7 @@ impl PackContents<'_> {
                 GridColumn::numbers("time"),
                 GridColumn::numbers("at n"),
                 GridColumn::numbers("loss"),
-                GridColumn::numbers("others").expendable(1),
+                GridColumn::numbers("stand-ins").expendable(1),
             ]);
             for (place, range) in table.breakpoints.iter().enumerate() {
                 let next = table.breakpoints.get(place + 1).map(|next| next.from);

@@ -34,9 +34,37 @@ pub fn this_command() -> String {
     line(words.iter().map(String::as_str))
 }
 
+/// The command that is running, so that it writes to another file, and does so.
+pub fn this_command_into(out: &Path) -> String {
+    let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+    line(into_file(words, &out.to_string_lossy()).iter().map(String::as_str))
+}
+
+fn into_file(mut words: impl Iterator<Item = String>, out: &str) -> Vec<String> {
+    let mut left = Vec::new();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--out" => drop(words.next()),
+            "--dry-run" => {}
+            _ if word.starts_with("--out=") => {}
+            _ => left.push(word),
+        }
+    }
+    left.extend(["--out".to_owned(), out.to_owned()]);
+    left
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_writes_to_another_file() {
+        for given in ["sweep -v", "sweep --out a -v", "sweep --out=a -v", "sweep --dry-run -v --out a"] {
+            let words = into_file(given.split(' ').map(str::to_owned), "b.csv");
+            assert_eq!(words.join(" "), "sweep -v --out b.csv", "{given}");
+        }
+    }
 
     #[test]
     fn what_is_printed_is_read_by_a_shell_as_it_was() {

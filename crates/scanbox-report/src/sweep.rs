@@ -154,21 +154,20 @@ fn write_facts(ending: &SweepEnding<'_>, width: Option<usize>, out: &mut dyn Wri
         };
         writeln!(out, "left       {} points{wrong}", outcome.points_left)?;
     }
-    let copy = metadata.problem.ceiling();
+    let copies = metadata.problem.ceilings();
     for (head, sizes, what) in [
-        ("left       ", &outcome.copies_left, "is still to be measured"),
-        ("wrong      ", &outcome.wrong_copies, "was wrong: nothing is measured against it"),
+        ("left       ", &outcome.copies_left, format!("{copies} not measured yet: ")),
+        ("wrong      ", &outcome.wrong_copies, format!("wrong {copies}, with which nothing is compared: ")),
     ] {
         if !sizes.is_empty() {
             let sizes: Vec<String> = sizes.iter().map(|&n| size_label(n)).collect();
-            let text = format!("the {copy} of {} {what}", sizes.join(", "));
-            writeln!(out, "{}", fold(head, &text, 11, width))?;
+            writeln!(out, "{}", fold(head, &format!("{what}{}", sizes.join(", ")), 11, width))?;
         }
     }
     if let Some(pct) = metadata.shard.as_ref().and_then(ShardOf::drifted_pct) {
         let text = format!(
             "{pct:+.1} % from the start of the shard to the last one: the device did not keep its speed, so these times do not \
-             count; the same command measures them again"
+             count; to measure them again, run this command again"
         );
         writeln!(out, "{}", fold("anchors    ", &text, 11, width))?;
     }
@@ -194,24 +193,40 @@ fn write_facts(ending: &SweepEnding<'_>, width: Option<usize>, out: &mut dyn Wri
     }
     let during = set_up_words(run.as_ref().and_then(|run| run.set_up.as_deref()));
     let (program, this) = (paste::program(), paste::this_command());
-    let next = match end {
+    let (why, command) = match end {
         _ if !ending.is_published => {
-            format!("the same command on this machine publishes these rows, once there is room: {this}")
+            ("to publish these rows once there is room, run on this machine:".to_owned(), this)
         }
         End::Complete if outcome.drifted_pct.is_some() => {
-            format!("the anchors drifted; the same command measures again: {this}")
+            ("the anchors drifted; to measure again, run:".to_owned(), this)
         }
         End::Complete if ending.merge.is_some() => {
-            format!("{} {}", paste::quoted(&program), ending.merge.as_deref().unwrap_or_default())
+            let merge = ending.merge.as_deref().unwrap_or_default();
+            (String::new(), format!("{} {merge}", paste::quoted(&program)))
         }
         End::Complete => {
-            paste::line([program.as_str(), "analyze", &path.to_string_lossy(), "--metric", "squared"])
+            let words = [program.as_str(), "analyze", &path.to_string_lossy(), "--metric", "squared"];
+            (String::new(), paste::line(words))
         }
-        End::Budget => format!("the budget is spent{during}; the same command goes on: {this}"),
-        End::Interrupted => format!("interrupted{during}; the same command goes on: {this}"),
-        End::DeviceUnusable => format!("{program} doctor; then the same command goes on: {this}"),
+        End::Budget => (format!("the budget is spent{during}; to continue, run:"), this),
+        End::Interrupted => (format!("interrupted{during}; to continue, run:"), this),
+        End::DeviceUnusable => (format!("{program} doctor; then, to continue, run:"), this),
     };
-    writeln!(out, "next       {next}")
+    writeln!(out, "{}", with_command("next       ", &why, &command, width))
+}
+
+/// A reason and a command: on one line if they fit, else the command is whole on a line of its own, to be pasted.
+fn with_command(head: &str, why: &str, command: &str, width: Option<usize>) -> String {
+    if why.is_empty() {
+        return format!("{head}{command}");
+    }
+    let one = format!("{head}{why} {command}");
+    match width {
+        Some(width) if one.chars().count() > width => {
+            format!("{}\n{}{command}", fold(head, why, 11, Some(width)), " ".repeat(11))
+        }
+        _ => one,
+    }
 }
 
 /// The first rows that are not `ok`, the wrong ones before all others.
@@ -315,5 +330,22 @@ fn best_per_size(ending: &SweepEnding<'_>, room: Option<usize>, width: Option<us
             let text = format!("and {}: {analyze} has all", plural(more, "other size"));
             format!("{table}\n{}", fold("", &text, 2, width))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_never_broken() {
+        let check = |why: &str, width: Option<usize>, expected: &str| {
+            assert_eq!(with_command("next  ", why, "scanbox tune --budget 2m", width), expected);
+        };
+        check("", Some(20), "next  scanbox tune --budget 2m");
+        check("to continue, run:", None, "next  to continue, run: scanbox tune --budget 2m");
+        check("to continue, run:", Some(60), "next  to continue, run: scanbox tune --budget 2m");
+        let broken = "next  to continue, run:\n           scanbox tune --budget 2m";
+        check("to continue, run:", Some(40), broken);
     }
 }

@@ -342,7 +342,11 @@ impl<'a> Asking<'a> {
             }
             ahead = ahead.max(answer.words[AHEAD]);
         }
-        Ok(AskedOutcome::NotRefuted(format!("at most {ahead} workgroups with lower numbers were late")))
+        Ok(AskedOutcome::NotRefuted(match ahead {
+            0 => "no workgroup was late".to_owned(),
+            1 => "at most 1 workgroup with a lower number was late".to_owned(),
+            ahead => format!("at most {ahead} workgroups with lower numbers were late"),
+        }))
     }
 
     fn progress(&mut self) -> Result<AskedOutcome, Failure> {

@@ -9,6 +9,7 @@
 //! which of them a user names.
 
 pub mod backend;
+#[cfg(any(not(target_family = "wasm"), feature = "webgpu"))]
 mod comparison_report;
 pub mod prepare;
 pub mod row;
@@ -26,6 +27,7 @@ pub mod probe;
 pub mod guarantees;
 pub mod packed;
 pub mod replay;
+#[cfg(not(target_family = "wasm"))]
 #[expect(unsafe_code, reason = "Vulkan is a C API: the only module that may call it")]
 pub mod vulkan;
 #[cfg(feature = "webgpu")]

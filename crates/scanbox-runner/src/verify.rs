@@ -272,7 +272,9 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
         let plans = ahead.iter().flat_map(|item| {
             let plain = self.session.plan(&item.config, self.job.variant, smallest(item));
             let varied = self.varied(item).map(|variant| self.session.plan(&item.config, variant, 0));
-            [Some(plain), varied]
+            let late = self.late(item, smallest(item));
+            let late = late.map(|variant| self.session.plan(&item.config, variant, smallest(item)));
+            [Some(plain), varied, late]
         });
         let ahead = plans.flatten().flatten().collect();
         self.session.prepare(ahead, &mut |setup| (self.observer)(VerifyEvent::Setup(setup)))
@@ -284,6 +286,13 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
         let is_plain = self.job.variant == Variant::default();
         let device = self.session.backend.profile();
         is_plain.then(|| Circumstance::varied(&item.config, &self.job.problem, max_n, device)).flatten()
+    }
+
+    /// The build of a config whose workgroups are late.
+    fn late(&self, item: &Item, n: u64) -> Option<Variant> {
+        let is_plain = self.job.variant == Variant::default();
+        let device = self.session.backend.profile();
+        is_plain.then(|| Circumstance::late(&item.config, &self.job.problem, n, device)).flatten()
     }
 
     /// The items by their input, because making one anew for each config would cost more than the calls. Inputs are
@@ -375,6 +384,12 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
             let failed = FailedCase { n, circumstance, reason, mismatch: None };
             Ended::ByFailure(failure.status, failed)
         };
+        let all_right = |comparison: &ElementComparison, plan: &Plan, circumstance| {
+            let Some(reason) = describe(comparison, plan.outputs()) else { return Ok(()) };
+            let failed =
+                FailedCase { n, circumstance: Some(circumstance), reason, mismatch: comparison.first };
+            Err(Ended::ByFailure(Status::WrongResult, failed))
+        };
         let plan = self.session.ready(&item.config, self.job.variant, n);
         let plan = plan.map_err(|failure| failed(failure, None))?;
         // Where there is one right answer, every call has been compared with it.
@@ -399,11 +414,7 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
             call_ns = duration_ns(comparison.call, self.session.backend.profile()).or(call_ns);
             tally.calls += 1;
             tally.elements += comparison.compared;
-            if let Some(reason) = describe(&comparison, plan.outputs()) {
-                let mismatch = comparison.first;
-                let failed = FailedCase { n, circumstance: Some(circumstance), reason, mismatch };
-                return Err(Ended::ByFailure(Status::WrongResult, failed));
-            }
+            all_right(&comparison, &plan, circumstance)?;
             if !repeats {
                 continue;
             }
@@ -416,6 +427,17 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
                 let failed = FailedCase { n, circumstance: Some(circumstance), reason, mismatch };
                 return Err(Ended::ByFailure(Status::WrongResult, failed));
             }
+        }
+        if let Some(variant) = self.late(item, n) {
+            let circumstance = Circumstance::Late;
+            (self.observer)(VerifyEvent::Calling { n, circumstance }).map_err(Ended::ByObserver)?;
+            let plan = self.session.ready(&item.config, variant, n);
+            let plan = plan.map_err(|failure| failed(failure, Some(circumstance)))?;
+            let comparison =
+                self.call(&plan, circumstance).map_err(|failure| failed(failure, Some(circumstance)))?;
+            tally.calls += 1;
+            tally.elements += comparison.compared;
+            all_right(&comparison, &plan, circumstance)?;
         }
         let Some((variant, max_n)) = self.varied(item).and_then(|one| Some((one, one.max_n?))) else {
             return Ok(());

@@ -73,7 +73,7 @@ impl Cause {
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
     /// The run had to stop before its device was open.
-    #[error("{} before the device was open; the same command goes on", if *.0 == End::Budget { "the budget was spent" } else { "interrupted" })]
+    #[error("{} before the device was open; to continue, run the same command again", if *.0 == End::Budget { "the budget was spent" } else { "interrupted" })]
     Stopped(End),
     /// Somebody else holds a lock.
     #[error("{what} ({holder}); {advice}")]

@@ -194,7 +194,8 @@ impl Progress {
             best_config: self.best.as_ref().map(|(_, config)| config.clone()),
             ..StepsDone::default()
         };
-        let message = self.message();
+        // Behind a bar a label would be cut at 80 columns.
+        let message = self.message(self.line.form != ProgressForm::Bar);
         self.line.steps(steps, || message);
     }
 
@@ -203,7 +204,7 @@ impl Progress {
         self.line.end();
     }
 
-    fn message(&self) -> String {
+    fn message(&self, with_label: bool) -> String {
         let left = match self.eta.left() {
             Some(left) => format!("{} left", HumanDuration(left)),
             None => "estimating".to_owned(),
@@ -211,7 +212,8 @@ impl Progress {
         let ok = self.rows_by_status.get(&Status::Ok).copied().unwrap_or(0);
         let not_ok = if self.done == ok { String::new() } else { format!(", {} not ok", self.done - ok) };
         let best = match &self.best {
-            Some((gbps, config)) => format!(", best {} GB/s {config}", three_digits(*gbps)),
+            Some((gbps, config)) if with_label => format!(", best {} GB/s {config}", three_digits(*gbps)),
+            Some((gbps, _)) => format!(", best {} GB/s", three_digits(*gbps)),
             None => String::new(),
         };
         format!("{left}{not_ok}{best}")
@@ -224,5 +226,26 @@ fn three_digits(gbps: f64) -> String {
         100.0.. => format!("{gbps:.0}"),
         1.0.. => format!("{gbps:.1}"),
         _ => format!("{gbps:.3}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The bar takes 24 columns, the counts at most 13, and a time at most 10.
+    #[test]
+    fn what_stands_behind_a_bar_has_room_at_80_columns() {
+        let config = "b8.vec4.gather.sub.shuffle.striped.wgid.early.wg256".to_owned();
+        for gbps in [0.001, 9.99, 2750.0] {
+            for not_ok in [0, 1234] {
+                let mut progress = Progress::new(&[]);
+                progress.best = Some((gbps, config.clone()));
+                progress.done = not_ok;
+                assert!(progress.message(true).ends_with(&config));
+                let shown = progress.message(false).replace("estimating", "59 minutes left");
+                assert!(24 + 1 + 13 + 1 + shown.len() <= 80, "{shown}");
+            }
+        }
     }
 }

@@ -21,7 +21,7 @@ use crate::exit::UsageError;
 /// A first look: `scanbox` alone, then `scanbox sweep --device 0`, then `scanbox analyze results/*.csv --metric
 /// squared`.
 #[derive(Debug, Parser)]
-#[command(version, max_term_width = 100, after_help = crate::exit::help())]
+#[command(version, max_term_width = crate::exit::HELP_WIDTH, after_help = crate::exit::help())]
 pub struct Cli {
     /// Compile kernels from the sources in this folder instead of the built-in ones
     #[arg(help_heading = FOR_ALL, long, global = true, value_name = "DIR", env = "SCANBOX_KERNELS")]
@@ -46,7 +46,7 @@ pub struct Cli {
     pub robustness: bool,
 
     /// With --api webgpu, the WebGPU of a browser: chromium starts the one of this system without a window, a path
-    /// another one, and wait tells an address that any browser opens
+    /// another one, and wait prints an address that any browser opens
     #[arg(help_heading = FOR_ALL, long, global = true, value_name = "chromium|wait|PATH")]
     pub browser: Option<Browser>,
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use scanbox_model::record::Status;
+use scanbox_report::terminal;
 use scanbox_session::failure::Cause;
 
 /// One table: the enum, `--help` and (by a test) docs/commands.md are made of it.
@@ -45,9 +46,15 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// The table as text, for `--help`.
+/// The widest help.
+pub const HELP_WIDTH: usize = 100;
+
+/// The table as text, for `--help`: in lines that have room, because clap breaks longer ones without indenting them.
 pub fn help() -> String {
-    let line = |(exit, word, meaning): &(Exit, &str, &str)| format!("{:>5}  {word}: {meaning}", *exit as u8);
+    let width = terminal::width().unwrap_or(HELP_WIDTH).min(HELP_WIDTH);
+    let line = |(exit, word, meaning): &(Exit, &str, &str)| {
+        terminal::fold(&format!("{:>5}  ", *exit as u8), &format!("{word}: {meaning}"), 7, Some(width))
+    };
     let lines: Vec<String> = EXITS.iter().map(line).collect();
     format!("Exit codes:\n{}", lines.join("\n"))
 }

@@ -70,6 +70,22 @@ fn only_the_backend_for_webgpu_names_wgpu() {
     });
 }
 
+/// What a page without a program would be made of: wasm has no Vulkan, and no compiler of GLSL.
+#[test]
+fn what_wasm_has_not_is_no_dependency_there() {
+    for name in ["model", "analysis", "kernels", "runner"] {
+        let text = fs::read_to_string(root().join(format!("crates/scanbox-{name}/Cargo.toml"))).unwrap();
+        let manifest: toml::Table = text.parse().unwrap();
+        let dependencies = manifest["dependencies"].as_table().unwrap();
+        for native in ["ash", "gpu-allocator", "scanbox-vk", "shaderc"] {
+            assert!(!dependencies.contains_key(native), "scanbox-{name}: {native}");
+        }
+        let optional =
+            |native: &str| dependencies.get(native).is_none_or(|of| of["optional"].as_bool() == Some(true));
+        assert!(optional("wgpu"), "scanbox-{name}: wgpu");
+    }
+}
+
 #[test]
 fn the_loops_name_no_backend_and_no_parameter_of_a_kernel() {
     let loops = |name: &str| {

@@ -60,6 +60,7 @@ fn every_rate_has_a_row_with_times_and_counts() {
     }
     for (name, part) in [
         ("fallbacks", "fallbacks per workgroup"),
+        ("insertions", "insertions per workgroup"),
         ("spins", "spins per workgroup"),
         ("lookback_length", "tiles per lookback"),
         ("throughput", "GB/s"),

@@ -11,13 +11,16 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
+use scanbox_browser::{BrowserChoice, BrowserOptions, Connection};
 use scanbox_model::csv_file;
 use scanbox_model::record::{Record, Status};
+use scanbox_model::safe_devices::SafeDevices;
 
 use crate::machines::{Answer, Machine, run};
 use crate::sweeps::{children, is_alive, signal, wait, wait_until};
 
 mod shaders;
+mod session;
 
 /// Two sizes of a kernel that gets along without its neighbours, and of one that has none.
 const SPACE: &str = r#"name = "tiny"
@@ -82,6 +85,18 @@ fn chromium() -> bool {
         eprintln!("not tested: no chromium in PATH");
     }
     found
+}
+
+/// A page in a Chromium, for what no command does.
+fn connection() -> Connection {
+    let options = BrowserOptions {
+        choice: BrowserChoice::Chromium(None),
+        address: None,
+        guard: assert_cmd::cargo::cargo_bin("scanbox"),
+        safe_devices: SafeDevices::default(),
+        tell: |_| {},
+    };
+    Connection::begin(&options).unwrap()
 }
 
 struct Fixture(tempfile::TempDir);

@@ -75,7 +75,7 @@ fn devices_are_listed_with_what_they_can_do() {
     check(&answer, 0, &[]);
     let devices: Value = serde_json::from_str(&answer.out).unwrap();
     assert_eq!((&devices[0]["index"], &devices[0]["usable"]), (&Value::from(0), &Value::from(true)));
-    let gives = serde_json::json!(["progress", "workgroup-order"]);
+    let gives = serde_json::json!(["progress"]);
     assert_eq!(devices[0]["profile"]["guarantees"], gives);
 }
 

@@ -204,9 +204,8 @@ impl Clone {
         symlink(root().join("results/runs"), results.join("runs")).unwrap();
         for entry in fs::read_dir(root().join("results")).unwrap() {
             let path = entry.unwrap().path();
-            let name = path.file_name().unwrap().to_string_lossy().into_owned();
-            if path.is_file() && name.starts_with("nvidia-") {
-                fs::copy(&path, results.join(name)).unwrap();
+            if path.is_file() {
+                fs::copy(&path, results.join(path.file_name().unwrap())).unwrap();
             }
         }
         fs::create_dir(folder.path().join("bin")).unwrap();
@@ -308,6 +307,42 @@ fn commands_of_documents_work() {
         }
     }
     assert!(run > 10, "only {run} blocks were run");
+}
+
+/// `--help` of every script says how it is called, at once, and does nothing else.
+#[test]
+fn scripts_have_help() {
+    let mut count = 0;
+    let mut folders = vec![root().join("scripts")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let runs = fs::metadata(&path).unwrap().permissions().mode() & 0o111 != 0;
+            let is_script = runs && fs::read(&path).unwrap().starts_with(b"#!");
+            // What Slurm runs passes its arguments on.
+            if !is_script || path.extension().is_some_and(|ending| ending == "sbatch") {
+                continue;
+            }
+            count += 1;
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            let folder = tempfile::tempdir().unwrap();
+            for flag in ["--help", "-h"] {
+                let mut command = Command::new(&path);
+                // Where nothing can be built.
+                command.arg(flag).current_dir(folder.path()).env("CARGO", "/bin/false");
+                let output = command.env("CARGO_TARGET_DIR", folder.path()).output().unwrap();
+                let said = String::from_utf8_lossy(&output.stdout).into_owned();
+                assert!(output.status.success() && said.contains(&name), "{name} {flag}: {output:?}");
+                assert!(said.lines().count() >= 3, "{name} {flag}: {said}");
+            }
+            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "{name}");
+        }
+    }
+    assert!(count > 15, "only {count} scripts were found");
 }
 
 #[test]

@@ -36,7 +36,7 @@ fn list(meaning: &Value) -> Vec<[String; 3]> {
 #[test]
 fn every_word_of_every_kind_has_a_meaning() {
     let kinds = list(&json(&[])["meanings"][0]);
-    assert_eq!(kinds.len(), 9);
+    assert_eq!(kinds.len(), 10);
     for [kind, ..] in kinds {
         let words = list(&json(&[&kind])["meanings"][0]);
         assert!(words.len() > 3, "{kind}");
@@ -53,6 +53,88 @@ fn every_word_of_every_kind_has_a_meaning() {
 }
 
 /// What tables, file names and errors of fleets say.
+/// Every head of a column that a table may have, but for plain words, and every word of the documents' own lists.
+#[test]
+fn what_stands_on_a_screen_is_explained() {
+    const PLAIN: [&str; 31] = [
+        "",
+        "1",
+        "%",
+        "at",
+        "at most",
+        "device",
+        "empty",
+        "file",
+        "host",
+        "kernel, or other",
+        "made in s",
+        "missing",
+        "no.",
+        "of",
+        "on",
+        "others",
+        "parameter",
+        "reason",
+        "refused",
+        "shader",
+        "tried",
+        "what",
+        "which",
+        "words",
+        "time",
+        "GB/s of 1",
+        "GB/s of 2",
+        "2 over 1",
+        "made in",
+        "set",
+        "kind",
+    ];
+    let mut heads = BTreeSet::new();
+    let mut folders = vec![root().join("crates/scanbox-report/src"), root().join("crates/scanbox/src")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let text = fs::read_to_string(&path).unwrap();
+            for maker in ["Column::numbers(\"", "Column::words(\""] {
+                let found = text.split(maker).skip(1).filter_map(|rest| rest.split('"').next());
+                heads.extend(found.map(str::to_owned));
+            }
+        }
+    }
+    assert!(heads.len() > 60, "{heads:?}");
+    for document in ["docs/answers.md", "docs/benchmark.md", "docs/nightly.md"] {
+        let text = fs::read_to_string(root().join(document)).unwrap();
+        let (_, table) = text.split_once("\n## Words\n").unwrap();
+        let rows = table.lines().filter_map(|line| line.strip_prefix("| ")?.split(" |").next());
+        let words = rows.filter(|word| !["word", "---"].contains(word)).flat_map(|words| words.split(", "));
+        heads.extend(words.map(str::to_owned));
+    }
+    let told = |word: &str| explain(&[word]).0 == 0;
+    let unknown: Vec<&String> =
+        heads.iter().filter(|head| !PLAIN.contains(&head.as_str()) && !told(head)).collect();
+    assert!(unknown.is_empty(), "{unknown:?}");
+    for word in [
+        "ICS",
+        "ics",
+        "Loss",
+        "loss %",
+        "lead",
+        "ties",
+        "kernel",
+        "portfolio",
+        "tile",
+        "confirm",
+        "pack",
+        "turn",
+    ] {
+        assert!(json(&[word])["meanings"][0]["text"].as_str().unwrap().len() > 30, "{word}");
+    }
+}
+
 #[test]
 fn words_of_fleets_are_explained() {
     for word in ["shard", "attempt", "unit", "anchor", "anchor-start", "anchor-middle", "anchor-end", "drift"]
@@ -67,8 +149,9 @@ fn words_of_fleets_are_explained() {
 fn a_cost_says_its_unit_where_there_are_several() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("merged.csv");
-    let found =
-        scanbox_model::csv_file::read(&root().join("results/nvidia-h200.thesis.csv")).unwrap().records;
+    let found = scanbox_model::csv_file::read(&root().join("results/published.nvidia-h200.thesis.csv"))
+        .unwrap()
+        .records;
     let row = found.iter().find(|row| row.n_elements == 1 << 20).unwrap();
     let on = |host: &str| scanbox_model::record::Record { host: host.into(), ..row.clone() };
     scanbox_model::csv_file::replace(&file, [&on("node1"), &on("node2")]).unwrap();
@@ -159,7 +242,7 @@ fn a_label_is_taken_apart() {
     check("b4.vec4.par.rake.wg256.g1024", "a config", &["workgroups 1024"]);
 }
 
-const PROFILE: &str = "results/nvidia-h200.full.meta.json";
+const PROFILE: &str = "results/published.nvidia-h200.full.meta.json";
 
 /// On a device, a label has the sources that it is made of, and no others; or the rule that rejects it.
 #[test]
@@ -192,7 +275,7 @@ fn a_label_says_what_it_comes_to_on_a_device() {
 /// What it cost stands in the rows of the files that are named.
 #[test]
 fn a_label_says_what_it_cost() {
-    let published = "results/nvidia-h200.full.csv";
+    let published = "results/published.nvidia-h200.full.csv";
     let text = fs::read_to_string(root().join(published)).unwrap();
     let record = scanbox_model::csv_file::read(&root().join(published)).unwrap().records;
     let row = record.iter().find(|row| row.registers.is_some() && row.n_elements == 1 << 20).unwrap();
@@ -222,7 +305,7 @@ fn what_has_no_meaning_is_refused_with_what_was_meant() {
     check(&["b4.vec4.nonsense"], &["expected the lookback", "found `nonsense`"]);
     check(&["power:0"], &["nothing is called"]);
     check(&["squared", "--profile", PROFILE], &["not the label", "--profile"]);
-    check(&["lookback", "--from", "results/nvidia-h200.full.csv"], &["not the label", "--from"]);
+    check(&["lookback", "--from", "results/published.nvidia-h200.full.csv"], &["not the label", "--from"]);
     check(&["b4.vec4.par.rake.wg256", "--from", "README.md"], &["README.md"]);
     check(&["b4.vec4.par.rake.wg256", "--device", "0", "--profile", PROFILE], &["cannot be used with"]);
     let long = "x".repeat(100_000);

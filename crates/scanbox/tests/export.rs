@@ -20,7 +20,7 @@ fn published() -> PathBuf {
 
 /// A file with a row of every status.
 fn every_status(folder: &Path) -> Vec<Record> {
-    let mut records = csv_file::read(&published().join("llvmpipe.quick.csv")).unwrap().records;
+    let mut records = csv_file::read(&published().join("published.llvmpipe.quick.csv")).unwrap().records;
     records.truncate(Status::ALL.len());
     for (record, status) in records.iter_mut().zip(Status::ALL) {
         record.status = status;
@@ -101,13 +101,13 @@ fn t4_is_valid_by_the_published_schema() {
 #[test]
 fn t4_has_every_row_and_the_environment_of_the_published_files() {
     let validator = jsonschema::validator_for(&schema()).unwrap();
-    let args = ["export", "--format", "t4", "llvmpipe.quick.csv", "nvidia-h200.full.csv"];
+    let args = ["export", "--format", "t4", "published.llvmpipe.quick.csv", "published.nvidia-h200.full.csv"];
     let (code, stdout, stderr) = scanbox(&args, &published());
     assert_eq!(code, 0, "{stderr}");
     let t4: Value = serde_json::from_slice(&stdout).unwrap();
     assert!(validator.is_valid(&t4));
     let rows = |name: &str| csv_file::read(&published().join(name)).unwrap().records.len();
-    let all = rows("llvmpipe.quick.csv") + rows("nvidia-h200.full.csv");
+    let all = rows("published.llvmpipe.quick.csv") + rows("published.nvidia-h200.full.csv");
     assert_eq!(t4["results"].as_array().unwrap().len(), all);
     let environment = &t4["metadata"]["environment"];
     assert_eq!(environment[1]["device"]["name"], "NVIDIA H200");
@@ -118,7 +118,7 @@ fn t4_has_every_row_and_the_environment_of_the_published_files() {
         assert!(configuration.remove("config_id").is_some() && configuration.remove("kernel_id").is_some());
         configuration
     };
-    let h200 = &t4["results"].as_array().unwrap()[rows("llvmpipe.quick.csv")..];
+    let h200 = &t4["results"].as_array().unwrap()[rows("published.llvmpipe.quick.csv")..];
     let points: std::collections::BTreeSet<String> =
         h200.iter().map(|result| Value::Object(configuration(result)).to_string()).collect();
     assert_eq!(points.len(), h200.len());
@@ -189,7 +189,9 @@ fn a_failure_leaves_what_was_there() {
 fn nobody_has_to_read_the_rows() {
     for format in ["t4", "json", "csv"] {
         let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin("scanbox"));
-        command.args(["export", "nvidia-h200.thesis.csv", "--format", format]).current_dir(published());
+        command
+            .args(["export", "published.nvidia-h200.thesis.csv", "--format", format])
+            .current_dir(published());
         command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
         let mut child = command.spawn().unwrap();
         drop(child.stdout.take());
@@ -200,9 +202,11 @@ fn nobody_has_to_read_the_rows() {
 
 #[test]
 fn a_file_that_is_named_twice_is_exported_once() {
-    let once = scanbox(&["export", "llvmpipe.quick.csv", "--format", "csv"], &published());
-    let twice =
-        scanbox(&["export", "llvmpipe.quick.csv", "./llvmpipe.quick.csv", "--format", "csv"], &published());
+    let once = scanbox(&["export", "published.llvmpipe.quick.csv", "--format", "csv"], &published());
+    let twice = scanbox(
+        &["export", "published.llvmpipe.quick.csv", "./published.llvmpipe.quick.csv", "--format", "csv"],
+        &published(),
+    );
     assert_eq!((twice.0, twice.1), (0, once.1));
     assert!(twice.2.contains("named twice"), "{}", twice.2);
 }

@@ -169,7 +169,7 @@ fn shards_of_a_sweep_become_the_sweep_in_any_order() {
 /// The published sweeps, split by chance into files.
 #[test]
 fn a_published_sweep_that_is_split_and_merged_has_the_same_answers() {
-    for (sweep, parts) in [("nvidia-h200.thesis", 3), ("nvidia-h200.full", 8)] {
+    for (sweep, parts) in [("published.nvidia-h200.thesis", 3), ("published.nvidia-h200.full", 8)] {
         let place = Place::in_memory("");
         let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results");
         for folder in ["whole", "merged", "alone"] {

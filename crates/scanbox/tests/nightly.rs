@@ -249,7 +249,7 @@ fn a_night_that_fails_leaves_the_base() {
 fn the_nightly_space_has_the_winners_and_a_sample() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let read = |name: &str| fs::read_to_string(root.join(name)).unwrap();
-    let device = Metadata::read(&root.join("results/nvidia-h200.full.meta.json")).unwrap().device;
+    let device = Metadata::read(&root.join("results/published.nvidia-h200.full.meta.json")).unwrap().device;
     let space = Space::from_toml(&read("configs/nightly.toml"), "nightly.toml").unwrap();
     let space = space.for_elements(4).unwrap();
     let legal = |config: &_, n, device: &_| legal(config, &Problem::default(), n, device);
@@ -260,7 +260,7 @@ fn the_nightly_space_has_the_winners_and_a_sample() {
     assert_eq!(per_size.len(), 20);
     assert!(per_size.values().all(|count| (18..=60).contains(count)), "{per_size:?}");
 
-    let rows = csv_file::read(&root.join("results/nvidia-h200.full.csv")).unwrap().records;
+    let rows = csv_file::read(&root.join("results/published.nvidia-h200.full.csv")).unwrap().records;
     for &n in per_size.keys() {
         let fastest = |belongs: &dyn Fn(&Record) -> bool| {
             let at = rows.iter().filter(|row| row.n_elements == n && belongs(row));

@@ -71,7 +71,7 @@ struct Nightly {
 
 fn nightly() -> Nightly {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let device = Metadata::read(&root.join("results/nvidia-h200.full.meta.json")).unwrap().device;
+    let device = Metadata::read(&root.join("results/published.nvidia-h200.full.meta.json")).unwrap().device;
     let text = std::fs::read_to_string(root.join("configs/nightly.toml")).unwrap();
     let space = Space::from_toml(&text, "nightly").unwrap().for_elements(4).unwrap();
     let legal = |config: &_, n, device: &_| legal(config, &Problem::default(), n, device);

@@ -142,7 +142,7 @@ fn what_does_not_go_together_is_refused() {
             assert!(ended.stderr.contains(part), "no `{part}` in {}", ended.stderr);
         }
     };
-    check(&["--op", "and", "--type", "f32"], &["--op and with --type f32: it is for integers"]);
+    check(&["--op", "and", "--type", "f32"], &["operator \"and\" needs an integer type, not f32"]);
     check(&["--op", "plus"], &["`plus` is not a value of op; it is one of add, min"]);
     check(
         &["--type", "u16"],

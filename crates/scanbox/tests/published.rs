@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::readme::RUN;
 
-const SWEEPS: [&str; 2] = ["nvidia-h200.thesis.csv", "nvidia-h200.full.csv"];
+const SWEEPS: [&str; 2] = ["published.nvidia-h200.thesis.csv", "published.nvidia-h200.full.csv"];
 
 fn path(sweep: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results").join(sweep)

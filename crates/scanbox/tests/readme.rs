@@ -19,7 +19,7 @@ fn root() -> std::path::PathBuf {
 fn the_example_is_the_analysis_of_the_published_file() {
     let output = Command::cargo_bin("scanbox")
         .unwrap()
-        .args(["analyze", "results/nvidia-h200.thesis.csv", "--metric", "squared"])
+        .args(["analyze", "results/published.nvidia-h200.thesis.csv", "--metric", "squared"])
         .current_dir(root())
         .env("COLUMNS", "80")
         .output()

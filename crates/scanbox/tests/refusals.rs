@@ -110,6 +110,18 @@ fn a_dry_run_refuses_what_the_run_refuses_and_writes_nothing() {
         let dry = place.sweep(&[args, &["--dry-run"]].concat());
         assert_eq!(contents(place.folder()), before, "{args:?}");
         let real = place.sweep(args);
+        let other = "write to another file: ";
+        if let Some((_, command)) = real.stderr.split_once(other) {
+            let words = shlex::split(command.lines().next().unwrap()).unwrap();
+            let words: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
+            assert!(words.join(" ").ends_with("--out out/test.2.csv"), "{words:?}");
+            place.run(&words, 0);
+            assert!(place.folder().join("out/test.2.csv").exists());
+            for ending in ["csv", "meta.json"] {
+                fs::remove_file(place.folder().join("out/test.2").with_extension(format!("2.{ending}")))
+                    .unwrap();
+            }
+        }
         let told = |ended: &Ended| {
             ended.stderr.lines().find(|line| line.starts_with("error: ")).unwrap_or_default().to_owned()
         };
@@ -309,7 +321,7 @@ fn what_is_printed_can_be_pasted() {
     assert_eq!(interrupted.code, Some(4), "{}", interrupted.stderr);
     place.script("");
     let next = line(&interrupted.stdout, "next");
-    let (_, again) = next.split_once("the same command goes on: ").unwrap();
+    let (_, again) = next.split_once("to continue, run: ").unwrap();
     let complete = shell(again);
     assert_eq!(complete.code, Some(0), "{again}: {}", complete.stderr);
     assert_eq!(csv_file::read(&place.folder().join(name)).unwrap().records.len(), 8);

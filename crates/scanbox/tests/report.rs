@@ -125,21 +125,21 @@ fn write(folder: &Path, name: &str, records: &[Record]) {
 
 /// The published rows of a few sizes.
 fn rows() -> Vec<Record> {
-    let records = csv_file::read(&published("nvidia-h200.thesis.csv")).unwrap().records;
+    let records = csv_file::read(&published("published.nvidia-h200.thesis.csv")).unwrap().records;
     records.into_iter().filter(|record| (1 << 18..=1 << 22).contains(&record.n_elements)).collect()
 }
 
 #[test]
 fn the_published_files() {
     let folder = TempDir::new().unwrap();
-    let [thesis, full] =
-        ["nvidia-h200.thesis.csv", "nvidia-h200.full.csv"].map(|name| published(name).display().to_string());
+    let [thesis, full] = ["published.nvidia-h200.thesis.csv", "published.nvidia-h200.full.csv"]
+        .map(|name| published(name).display().to_string());
     let bench = root().join(RUN).join("bench.csv").display().to_string();
     let all = page(folder.path(), &[&full, &bench, "--peak-gbps", "4800", "--plots", "plots"]);
     check_page(&all);
     for said in [
         "Throughput of NVIDIA H200",
-        "At this size, launch this",
+        "Launch this config in this range",
         "Ideal configuration set",
         "cub-scan (CUB 3.0.1)",
         "times as fast as CUB; slower at",
@@ -161,7 +161,7 @@ fn the_published_files() {
 #[test]
 fn ten_devices_are_small() {
     let folder = TempDir::new().unwrap();
-    let all = csv_file::read(&published("nvidia-h200.thesis.csv")).unwrap().records;
+    let all = csv_file::read(&published("published.nvidia-h200.thesis.csv")).unwrap().records;
     assert!(all.len() >= 3600);
     let file = |number: usize| {
         let mut records = all.clone();
@@ -191,7 +191,7 @@ fn ten_devices_are_small() {
 #[test]
 fn every_part_has_a_name() {
     let folder = TempDir::new().unwrap();
-    let page = page(folder.path(), &[&published("nvidia-h200.thesis.csv").display().to_string()]);
+    let page = page(folder.path(), &[&published("published.nvidia-h200.thesis.csv").display().to_string()]);
     let options = ParsingOptions { allow_dtd: true, ..ParsingOptions::default() };
     let document = Document::parse_with_options(&page, options).unwrap();
     let name = |node: &Node<'_, '_>| node.tag_name().name().to_owned();

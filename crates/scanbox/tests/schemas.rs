@@ -153,7 +153,7 @@ fn every_published_file_is_valid() {
     }
     assert!(checked > 20, "{checked}");
     let published = |name: &str| root().join(name).to_string_lossy().into_owned();
-    for file in ["results/nvidia-h200.thesis.csv", "results/llvmpipe.quick.csv"] {
+    for file in ["results/published.nvidia-h200.thesis.csv", "results/published.llvmpipe.quick.csv"] {
         let rows = checker.check_answer("rows", &["export", "--format", "json", &published(file)]);
         checker.check("row", &rows[0]);
         let schema = checker.schema("row");
@@ -169,8 +169,8 @@ fn every_published_file_is_valid() {
     for pack in packs.filter(|path| path.extension().is_some_and(|ending| ending == "scanpack")) {
         checker.check_answer("pack", &["pack", "--show", pack.to_str().unwrap(), "--format", "json"]);
     }
-    let sweep = published("results/nvidia-h200.thesis.csv");
-    let other = published("results/llvmpipe.quick.csv");
+    let sweep = published("results/published.nvidia-h200.thesis.csv");
+    let other = published("results/published.llvmpipe.quick.csv");
     let two = ["analyze", &sweep, &other, "--include-software", "--portfolio", "2", "--format", "json"];
     checker.check_answer("analyze", &two);
     checker.check_answer("compare", &["compare", &sweep, &sweep, "--format", "json"]);

@@ -10,7 +10,7 @@ use scanbox_model::metadata::Metadata;
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
 use scanbox_model::space::{Point, Space};
 
-const PROFILE: &str = "results/nvidia-h200.full.meta.json";
+const PROFILE: &str = "results/published.nvidia-h200.full.meta.json";
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

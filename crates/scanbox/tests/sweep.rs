@@ -69,7 +69,7 @@ fn a_budget_whose_end_has_been_leaves_all_to_the_next_run() {
     for end in ["until-1970-01-01T03:00:00Z", "until-1000"] {
         let ended = place.sweep(&["--budget", end]);
         assert_eq!(ended.code, Some(4), "{}", ended.stderr);
-        for part in ["the end of --budget has been there already", "the same command goes on"] {
+        for part in ["the end of --budget has been there already", "run the same command again"] {
             assert!(ended.stderr.contains(part), "{part}: {}", ended.stderr);
         }
     }
@@ -92,7 +92,7 @@ fn a_budget_ends_a_run_and_the_next_one_goes_on() {
         assert_ended(&ended, 4, &[]);
         assert!(rows >= rows_before && rows < ALL, "{rows} after {rows_before}");
         assert!(ended.stdout.contains(&format!("rows       {rows} of 28")), "{}", ended.stdout);
-        assert!(ended.stdout.contains("the budget is spent; the same command goes on"), "{}", ended.stdout);
+        assert!(ended.stdout.contains("the budget is spent; to continue, run"), "{}", ended.stdout);
         assert_eq!(place.metadata().counts[&Status::Ok], rows as u64);
         rows_before = rows;
     }
@@ -110,7 +110,7 @@ fn the_first_signal_stops_a_sweep_in_good_order() {
         assert!(signal(child.id(), kind));
         let ended = wait(child);
         assert_ended(&ended, 4, &[]);
-        assert!(ended.stdout.contains("interrupted; the same command goes on"), "{}", ended.stdout);
+        assert!(ended.stdout.contains("interrupted; to continue, run"), "{}", ended.stdout);
         let rows = place.rows();
         assert!((3..ALL).contains(&rows.len()));
         assert!(place.metadata().runs[0].ended_utc.is_some());
@@ -373,7 +373,7 @@ fn a_file_that_is_lost_or_changed_ends_the_sweep() {
         let place = Place::new(&slow(60));
         let child = place.start_with_rows(&[], 2);
         change(&place);
-        assert_ended(&wait(child), 1, &["out/test.csv", part, "the same command goes on"]);
+        assert_ended(&wait(child), 1, &["out/test.csv", part, "to continue from there, run: "]);
     }
     check(|place| fs::remove_file(place.file("csv")).unwrap(), "removed or replaced");
     check(|place| fs::remove_dir_all(place.folder().join("out")).unwrap(), "removed or replaced");
@@ -414,7 +414,7 @@ fn a_file_that_may_not_grow_keeps_what_it_has() {
     let place = Place::new("");
     // 16 blocks of 512 bytes.
     let ended = in_shell(&place, "ulimit -f 16;", "");
-    assert_ended(&ended, 1, &["out/test.csv", "File too large", "the same command goes on"]);
+    assert_ended(&ended, 1, &["out/test.csv", "File too large", "to continue from there, run: "]);
     let rows = place.rows();
     assert!((10..ALL).contains(&rows.len()), "{}", rows.len());
     assert_ended(&place.sweep(&[]), 0, &[&format!("{} of them done before", rows.len())]);
@@ -439,7 +439,7 @@ fn a_full_disk_keeps_what_it_has() {
         &format!("exec unshare -m sh -c '{mount} && \"$@\"; code=$?; cp -r out copy; exit $code' sh"),
         "",
     );
-    assert_ended(&ended, 1, &["No space left on device", "the same command goes on"]);
+    assert_ended(&ended, 1, &["No space left on device", "to continue from there, run: "]);
     fs::remove_dir(&out).unwrap();
     fs::rename(place.folder().join("copy"), &out).unwrap();
     let rows = place.rows();

@@ -20,15 +20,15 @@ fn scanbox(args: &[&str]) -> Command {
 /// No line of an answer is wider than the terminal; columns that are not there are named, and a pipe has them all.
 #[test]
 fn no_row_is_broken_at_80_100_and_120_columns() {
-    let h200 = "results/nvidia-h200.full.csv";
-    let thesis = "results/nvidia-h200.thesis.csv";
+    let h200 = "results/published.nvidia-h200.full.csv";
+    let thesis = "results/published.nvidia-h200.thesis.csv";
     let bench = "results/runs/2026-11-24-nvidia-h200/bench.csv";
     let commands: [(&[&str], &str); 11] = [
-        (&["analyze", h200, "--portfolio", "3", "--explain"], "left out for lack of room: "),
-        (&["analyze", thesis, "results/llvmpipe.quick.csv", "--include-software"], ""),
-        (&["bench", "--show", bench], "left out for lack of room: "),
+        (&["analyze", h200, "--portfolio", "3", "--explain"], "hidden columns: "),
+        (&["analyze", thesis, "results/published.llvmpipe.quick.csv", "--include-software"], ""),
+        (&["bench", "--show", bench], "hidden columns: "),
         (&["bench", "--show", bench, "--summary"], ""),
-        (&["bench", "--show", bench, "--summary", "views"], "left out for lack of room: "),
+        (&["bench", "--show", bench, "--summary", "views"], "hidden columns: "),
         (&["compare", thesis, h200], ""),
         (&["pack", "--show", "packs/nvidia-h200.scanpack"], ""),
         (&["explain", "b4.vec4.gather.sub.shuffle.striped.wgid.early.wg256"], ""),
@@ -38,7 +38,7 @@ fn no_row_is_broken_at_80_100_and_120_columns() {
     ];
     for (args, says) in commands {
         let piped = ended(scanbox(args).output().unwrap()).stdout;
-        assert!(!piped.contains("left out for lack of room"), "{args:?}");
+        assert!(!piped.contains("hidden columns"), "{args:?}");
         for width in [80, 100, 120] {
             let shown = ended(scanbox(args).env("COLUMNS", width.to_string()).output().unwrap()).stdout;
             for line in shown.lines() {
@@ -47,7 +47,7 @@ fn no_row_is_broken_at_80_100_and_120_columns() {
                 assert!(!is_text || line.chars().count() <= width, "{args:?} {width}: {line}");
             }
             assert!(width > 80 || shown.contains(says), "{args:?} {width}:\n{shown}");
-            for line in shown.lines().filter_map(|line| line.strip_prefix("left out for lack of room: ")) {
+            for line in shown.lines().filter_map(|line| line.strip_prefix("hidden columns: ")) {
                 let column = line.split([',', ';']).next().unwrap();
                 assert!(piped.contains(column), "{args:?} {width}: {column}");
             }
@@ -58,8 +58,9 @@ fn no_row_is_broken_at_80_100_and_120_columns() {
 #[test]
 fn colours_are_where_they_were_asked_for() {
     let check = |args: &[&str], variables: &[(&str, &str)], coloured: bool| {
-        let mut command =
-            scanbox(&[&["analyze", "results/llvmpipe.quick.csv", "--include-software"], args].concat());
+        let mut command = scanbox(
+            &[&["analyze", "results/published.llvmpipe.quick.csv", "--include-software"], args].concat(),
+        );
         let shown = ended(command.envs(variables.iter().copied()).output().unwrap()).stdout;
         assert_eq!(shown.contains('\u{1b}'), coloured, "{args:?} {variables:?}:\n{shown}");
     };

@@ -18,7 +18,7 @@ fn published() -> Place {
     let place = Place::in_memory("");
     let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results");
     for ending in ["csv", "meta.json"] {
-        let from = results.join(format!("nvidia-h200.thesis.{ending}"));
+        let from = results.join(format!("published.nvidia-h200.thesis.{ending}"));
         fs::copy(from, place.folder().join(format!("whole.{ending}"))).unwrap();
     }
     place

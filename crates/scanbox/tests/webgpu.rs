@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 
 use rustix::process::Signal;
 use scanbox_model::api::Api;
@@ -16,6 +16,8 @@ use serde_json::Value;
 
 use crate::machines::{Answer, Machine, run};
 use crate::sweeps::{children, signal, wait, wait_until};
+
+mod faults;
 
 const SPACE: &str = r#"name = "tiny"
 sizes = "2^10..2^12"
@@ -111,11 +113,9 @@ fn a_sweep_gives_rows_of_webgpu_and_goes_on() {
     fixture.check(&machine, &vulkan, 1, &["a file holds rows of one interface to a device"]);
 }
 
-#[test]
-fn a_worker_that_was_killed_is_replaced() {
-    let Some(Machine::With(driver)) = Machine::lavapipe() else { return };
-    let fixture = Fixture::new();
-    let child = std::process::Command::new(assert_cmd::cargo::cargo_bin("scanbox"))
+/// Starts a sweep that something may befall.
+fn start(fixture: &Fixture, driver: &Path) -> Child {
+    std::process::Command::new(assert_cmd::cargo::cargo_bin("scanbox"))
         .args(SWEEP)
         .current_dir(fixture.path())
         .env("VK_DRIVER_FILES", driver)
@@ -124,10 +124,20 @@ fn a_worker_that_was_killed_is_replaced() {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .unwrap();
-    wait_until("a config in flight", || {
-        fs::read_to_string(fixture.path().join("out.journal")).is_ok_and(|journal| journal.contains("start"))
-    });
+        .unwrap()
+}
+
+fn is_in_flight(fixture: &Fixture) -> bool {
+    let journal = fs::read_to_string(fixture.path().join("out.journal"));
+    journal.is_ok_and(|journal| journal.contains("start"))
+}
+
+#[test]
+fn a_worker_that_was_killed_is_replaced() {
+    let Some(Machine::With(driver)) = Machine::lavapipe() else { return };
+    let fixture = Fixture::new();
+    let child = start(&fixture, &driver);
+    wait_until("a config in flight", || is_in_flight(&fixture));
     assert!(children(child.id()).iter().filter(|&&worker| signal(worker, Signal::KILL)).count() > 0);
     let ended = wait(child);
     assert_eq!(ended.code, Some(0), "{}{}", ended.stdout, ended.stderr);

@@ -8,6 +8,7 @@
 # build/wheels. NVCC names the compiler, where it is neither in PATH nor in /usr/local/cuda.
 set -euo pipefail
 shopt -s inherit_errexit
+case ${1-} in -h | --help) sed -n -e '2,/^[^#]/s/^# //p' -e '2,/^[^#]/s/^#$//p' "$0" && exit ;; esac
 cd "$(dirname "$0")"
 
 # CCCL 3.5.0. The names of CUB's tuning change from release to release; subjects.cuh knows those of this one.

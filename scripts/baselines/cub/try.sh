@@ -2,7 +2,10 @@
 # A smoke test for a machine with a GPU: builds all (options go to build.sh), verifies every subject of sums of u32 at
 # three sizes, times it at two, hot and cold, with the twin of each, times an empty call, and prints requests and
 # replies. Fails if a reply is an error or a result is wrong.
+#
+#   try.sh [OPTION OF build.sh]...
 set -euo pipefail
+case ${1-} in -h | --help) sed -n -e '2,/^[^#]/s/^# //p' -e '2,/^[^#]/s/^#$//p' "$0" && exit ;; esac
 here=$(dirname "$0")
 
 main() {

@@ -113,6 +113,8 @@ def main(path, sizes):
 
 
 if __name__ == "__main__":
+    if sys.argv[1:2] in (["-h"], ["--help"]):
+        sys.exit(print(__doc__))
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     main(sys.argv[1], sorted(int(n) for n in sys.argv[2:]) or SIZES)

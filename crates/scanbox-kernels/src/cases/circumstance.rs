@@ -30,6 +30,9 @@ pub enum Circumstance {
     Surplus,
     /// Many calls in a row, as they are timed, on two inputs that alternate.
     InARow,
+    /// Workgroups are late beyond all measure, in a build of its own, with garbage as in `Garbage`: where workgroups
+    /// run one after the other, nobody waits for a state, and nobody looks further than to the tile before its own.
+    Late,
     /// The device has written that there are no elements.
     NoElements,
     /// The device has written how many elements there are, fewer than the call was recorded for, and the arrays begin
@@ -60,6 +63,13 @@ impl Circumstance {
         let variant = if problem.mode() == Mode::Reduce { variant } else { variant.with_total() };
         let variant = if problem.init().is_some() { variant.with_init_in_memory() } else { variant };
         catalog::variant_legal(config, variant).is_ok().then_some(variant)
+    }
+
+    /// The build whose workgroups are late, of a config that has it on a device.
+    #[must_use]
+    pub fn late(config: &Config, problem: &Problem, n: u64, device: &DeviceProfile) -> Option<Variant> {
+        let variant = Variant::of_late_workgroups();
+        catalog::plan_variant(config, variant, problem, n, device).is_ok().then_some(variant)
     }
 
     /// How many elements memory says that one of these calls has, if there is such a call on `n` elements.
@@ -93,7 +103,9 @@ impl Circumstance {
             Self::NewMemory if plan.scratch.content != ScratchContent::None => {
                 Some(Garbage::InNewMemory(good_state(plan, COMING)))
             }
-            Self::Garbage => match plan.scratch.content {
+            Self::Late | Self::Garbage => match plan.scratch.content {
+                // No new memory comes behind it.
+                ScratchContent::Anything | ScratchContent::Overwritten if self == Self::Late => None,
                 ScratchContent::Anything | ScratchContent::Overwritten => {
                     Some(Garbage::Unnoticed(good_state(plan, OLD)))
                 }
@@ -143,6 +155,7 @@ impl fmt::Display for Circumstance {
             Self::NewMemory => "on new scratch memory with garbage",
             Self::Surplus => "with more workgroups than tiles",
             Self::InARow => "in many calls in a row",
+            Self::Late => "while workgroups are late",
             Self::NoElements => "with n in memory, of no elements",
             Self::AnyElement => "with n in memory, on arrays that begin at any element",
             Self::BeyondMaximum => "with n in memory, beyond the maximum",

@@ -147,6 +147,11 @@ const OF_KERNELS: &[RuleText] = &[
         "Use another kernel, or drive the device by Vulkan, which has all of them.",
     ),
     (
+        "late-workgroups",
+        "Only kernels in WGSL that pass totals on have a build whose workgroups are late.",
+        "",
+    ),
+    (
         "needs-subgroups",
         "The kernel needs subgroups, which the device does not have by WebGPU.",
         "Use lookback sequential or fallback.",

@@ -33,6 +33,7 @@ pub(super) fn of_variant(
         (variant.counted, "COUNTED"),
         (variant.max_n.is_some(), Shader::N_FROM_MEMORY),
         (variant.any_element, "ANY_ELEMENT"),
+        (variant.late, "LATE"),
         (variant.total, "WITH_TOTAL"),
         (reads_init, "INIT_FROM_MEMORY"),
     ];

@@ -2,7 +2,7 @@
 
 use scanbox_model::api::Api;
 
-use super::{CompileError, Compiler, failed, plain_tools};
+use super::{CompileError, Compiler, GlslText, failed, tools};
 use crate::plan::Shader;
 
 impl Compiler {
@@ -12,17 +12,14 @@ impl Compiler {
     /// # Errors
     /// When the source does not compile.
     pub fn flat(&self, shader: &Shader, head: &[String]) -> Result<String, CompileError> {
-        let (compiler, options) = self.tools(shader)?;
-        let flat = compiler
-            .preprocess(self.root(shader)?, shader.root, "main", Some(&options))
-            .map_err(|error| failed(shader, &error.to_string()))?;
+        let flat = self.with_text(shader, tools::preprocessed)?;
         let mut text = String::new();
         // Lines of other files are no lines of this one, and what asks for includes asks for nothing here.
         let is_code = |line: &&str| {
             let line = line.trim();
             !line.is_empty() && !line.starts_with("#line") && !line.contains("GL_GOOGLE_include_directive")
         };
-        for line in flat.as_text().lines().filter(is_code) {
+        for line in flat.lines().filter(is_code) {
             text.push_str(line.trim_end());
             text.push('\n');
             // Nothing but comments may stand in front of the version, and some compilers want it first of all.
@@ -44,13 +41,10 @@ impl Compiler {
         if shader.api() == Api::WebGpu {
             return self.wgsl.files(shader).map_err(|wrong| failed(shader, &wrong));
         }
-        let (compiler, options) = self.tools(shader)?;
-        let text = compiler
-            .preprocess(self.root(shader)?, shader.root, "main", Some(&options))
-            .map_err(|error| failed(shader, &error.to_string()))?;
+        let text = self.with_text(shader, tools::preprocessed)?;
         let mut files: Vec<(String, bool)> = vec![(shader.root.to_owned(), true)];
         let mut current = 0;
-        for line in text.as_text().lines().map(str::trim) {
+        for line in text.lines().map(str::trim) {
             if let Some(named) = line.strip_prefix("#line") {
                 let name = named.split('"').nth(1).unwrap_or(shader.root);
                 current = files.iter().position(|(file, _)| file == name).unwrap_or_else(|| {
@@ -70,12 +64,6 @@ impl Compiler {
 /// # Errors
 /// When it does not compile.
 pub fn compile_flat(text: &str, name: &str) -> Result<Vec<u32>, CompileError> {
-    let (compiler, options) = plain_tools()?;
-    let failed = |error: shaderc::Error| CompileError::Shader {
-        shader: name.to_owned(),
-        log: error.to_string().trim().to_owned(),
-    };
-    let kind = shaderc::ShaderKind::Compute;
-    let artifact = compiler.compile_into_spirv(text, kind, name, "main", Some(&options)).map_err(failed)?;
-    Ok(artifact.as_binary().to_vec())
+    let include = |_: &str, requested: &str| Err(format!("there is no source {requested}"));
+    tools::spirv(&GlslText { text, name, defines: &[], include: &include }, name)
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use include_dir::{Dir, include_dir};
 
-use super::{CompileError, failed, hash_text, plain_tools};
+use super::{CompileError, GlslText, failed, hash_text, tools};
 use crate::plan::{Code, Module, Shader};
 
 static PROBES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../kernels/probes");
@@ -67,24 +67,19 @@ pub fn held_by(shader: &Shader) -> Option<u32> {
 /// # Errors
 /// When it does not compile.
 pub fn compile_probe(shader: &Shader) -> Result<Module, CompileError> {
-    let (compiler, mut options) = plain_tools()?;
-    for (name, value) in &shader.defines {
-        options.add_macro_definition(name, Some(&value.to_string()));
-    }
     let held = held_by(shader).unwrap_or(0);
-    options.set_include_callback(move |requested, _, _, _| {
+    let include = |_: &str, requested: &str| {
         let content = match (requested, source(requested)) {
             (HELD, _) => text_of_held(held),
             (_, Some(text)) => text.to_owned(),
             (_, None) => return Err(format!("there is no source {requested} of a probe")),
         };
-        Ok(shaderc::ResolvedInclude { resolved_name: requested.to_owned(), content })
-    });
+        Ok((requested.to_owned(), content))
+    };
     let text = source(shader.root).ok_or_else(|| failed(shader, "there is no such probe"))?;
-    let compiled = compiler
-        .compile_into_spirv(text, shaderc::ShaderKind::Compute, shader.root, "main", Some(&options))
-        .map_err(|error| failed(shader, &error.to_string()))?;
-    Ok(Module { shader: shader.clone(), code: Code::Spirv(compiled.as_binary().into()), compile_ms: 0 })
+    let glsl = GlslText { text, name: shader.root, defines: &shader.defines, include: &include };
+    let compiled = tools::spirv(&glsl, &shader.to_string())?;
+    Ok(Module { shader: shader.clone(), code: Code::Spirv(compiled.into()), compile_ms: 0 })
 }
 
 /// What tells versions of all probes apart.

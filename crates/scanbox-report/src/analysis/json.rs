@@ -106,7 +106,7 @@ pub fn write(report: &AnalysisReport<'_>, out: &mut impl Write) -> io::Result<()
         },
         warnings: report.warnings,
         other_subjects: &report.tables.other_subjects,
-        devices: report.answers.devices.iter().map(|device| labels.device(device)).collect(),
+        devices: report.answers.devices.iter().map(|device| labels.device(device, report)).collect(),
         across: report
             .answers
             .across

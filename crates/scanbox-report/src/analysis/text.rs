@@ -2,6 +2,7 @@
 
 pub(crate) mod across;
 mod explain;
+mod launch;
 pub(crate) mod metrics;
 mod units;
 
@@ -113,6 +114,7 @@ impl TextPage<'_> {
         if device.ideal.points.is_empty() {
             return Ok(());
         }
+        self.at_sizes(device, out)?;
         self.gap(out)?;
         let heading = format!(
             "Ideal configuration set ({} time): {} from {}",
@@ -163,9 +165,10 @@ impl TextPage<'_> {
         }
         self.dropped(&device.eligibility, out)?;
         match &device.portfolio {
-            Some(portfolio) => self.portfolio(portfolio, device.choice.as_ref(), out),
-            None => Ok(()),
+            Some(portfolio) => self.portfolio(portfolio, device.choice.as_ref(), out)?,
+            None => {}
         }
+        self.ranges(device, out)
     }
 
     /// The ideal configuration set beside the best kernel; the columns that had no room.

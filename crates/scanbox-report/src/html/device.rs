@@ -66,7 +66,7 @@ pub fn section(sources: &Sources<'_>, index: usize) -> Section {
     pieces.push(Piece::Table(view.ideal_table()));
     if !device.trends.is_empty() {
         pieces.push(Piece::Heading("Which parameters matter where".into()));
-        pieces.push(Piece::List(summary::parameters(&device.trends)));
+        pieces.push(Piece::List(summary::parameters(&device.trends, view.compared())));
         pieces.push(Piece::Table(view.verdicts(&device.trends)));
         pieces.push(Piece::Figure(view.parameters(&device.trends)));
     }
@@ -184,8 +184,14 @@ impl DeviceView<'_> {
         ))
     }
 
+    /// The sizes over which values of parameters are compared: those of kernels, where there are any.
+    fn compared(&self) -> &[u64] {
+        let compared = &self.device.eligibility.sizes;
+        if compared.is_empty() { &self.device.table.sizes } else { compared }
+    }
+
     fn verdicts(&self, trends: &[Trend]) -> Table {
-        let rows = summary::verdicts(trends).into_iter().map(|verdict| {
+        let rows = summary::verdicts(trends, self.compared()).into_iter().map(|verdict| {
             let follows = verdict.follows_size();
             let (constant, mean, worst) = match verdict.constant {
                 Some((value, mean, worst, at)) => (value, percent(mean), lost_at(worst, at)),
@@ -194,7 +200,7 @@ impl DeviceView<'_> {
             let stakes = lost_at(verdict.stakes.0, verdict.stakes.1);
             vec![
                 HtmlCell::code(verdict.parameter),
-                HtmlCell::text(constant),
+                HtmlCell::text(if verdict.has_rival { constant } else { mark(constant) }),
                 HtmlCell::text(mean),
                 HtmlCell::text(worst),
                 HtmlCell::text(stakes),
@@ -202,16 +208,18 @@ impl DeviceView<'_> {
             ]
         });
         Table {
-            caption: "Each parameter pinned to one value for all sizes, everything else free: the value that loses least, and what \
-                the worst one costs. Empty: no value has a config at every size."
-                .into(),
+            caption: format!(
+                "Each parameter pinned to one value, everything else free: the value that loses least over {}, and what the worst \
+                 value costs there. *: no other value has a config at each of these sizes. Empty: no value has one.",
+                summary::sizes_in_words(self.compared())
+            ),
             columns: vec![
                 HtmlColumn::words("parameter"),
                 HtmlColumn::words("best constant"),
                 HtmlColumn::numbers("mean loss %"),
                 HtmlColumn::numbers("worst loss %"),
                 HtmlColumn::numbers("worst value loses %"),
-                HtmlColumn::words("has to follow the size"),
+                HtmlColumn::words("must change with the size"),
             ],
             rows: rows.collect(),
             name: format!("{}.pinned", self.sources.names[self.index]),
@@ -363,6 +371,11 @@ impl DeviceView<'_> {
             shown: None,
         }
     }
+}
+
+/// A value that had no rival.
+fn mark(value: String) -> String {
+    if value.is_empty() { value } else { format!("{value} *") }
 }
 
 /// A loss, and where it is, if there is any.

@@ -148,11 +148,14 @@ fn card(sources: &Sources<'_>, index: usize, chart: Option<usize>) -> Card {
         card.facts.push((
             "Against others",
             format!(
-                "{} to {} times as fast as {}; slower at {behind} of {}; {how}",
+                "{} to {} times as fast as {}; {}; {how}",
                 place(least),
                 place(most),
                 other_name(sources, device),
-                count(ratios.len(), "size")
+                match behind {
+                    0 => format!("not slower at any of {}", count(ratios.len(), "size")),
+                    behind => format!("slower at {behind} of {}", count(ratios.len(), "size")),
+                }
             ),
         ));
     }
@@ -160,7 +163,7 @@ fn card(sources: &Sources<'_>, index: usize, chart: Option<usize>) -> Card {
         Some(portfolio) if !portfolio.sets.is_empty() => {
             let sets = portfolio.sets.iter().take(3);
             let losses = sets.map(|set| format!("{}: {} %", set.kernels.len(), percent(set.mean_loss_pct)));
-            card.facts.push(("Lost by so many kernels", losses.collect::<Vec<_>>().join(", ")));
+            card.facts.push(("Loss with 1, 2, 3 kernels", losses.collect::<Vec<_>>().join(", ")));
         }
         _ => {}
     }

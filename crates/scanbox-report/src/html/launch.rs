@@ -1,38 +1,32 @@
 //! What to launch at which size: in ranges, for people who write programs, and size by size.
 
-use scanbox_analysis::ranges::{NEAR_PPM, TimeGrid};
-use scanbox_model::config::Config;
+use scanbox_analysis::ranges::NEAR_PPM;
 use scanbox_model::units::size_label;
 
 use super::device::DeviceView;
 use super::{HtmlCell, HtmlColumn, Table};
 use crate::analysis::text::{gbps, percent};
+use crate::launch::{self, LaunchRange};
 use crate::words::ceiling_share;
 
 impl DeviceView<'_> {
     /// Ranges of sizes, each with a config that is nearly the best in all of it.
     pub fn launch_table(&self) -> Table {
-        let ranges = TimeGrid::of(&self.sources.report.tables.catalog, self.device.table).ranges(None);
-        let ends = ranges.iter().skip(1).map(|range| Some(range.from)).chain([None]);
-        let rows = ranges.iter().zip(ends).map(|(range, end)| {
-            let sizes = match end {
-                Some(end) if range.from <= 1 => format!("below {}", size_label(end)),
-                Some(end) => format!("{} to {}", size_label(range.from), size_label(end - 1)),
-                None if range.from <= 1 => "all".to_owned(),
-                None => format!("from {}", size_label(range.from)),
-            };
-            let loss = range.worst_loss_ppm.map(|ppm| percent(f64::from(ppm) / 10_000.0));
+        let ranges = launch::ranges(&self.sources.report.tables.catalog, self.device.table);
+        let rows = ranges.into_iter().map(|found| {
+            let loss = found.worst_loss_pct().map(percent);
+            let LaunchRange { sizes, range } = found;
             vec![
                 HtmlCell::text(sizes),
                 HtmlCell::code(range.config.kernel.to_string()),
                 HtmlCell::text(range.config.workgroup_size.to_string()),
-                HtmlCell::text(workgroups(&range.config)),
+                HtmlCell::text(launch::workgroups(&range.config)),
                 HtmlCell::text(loss.unwrap_or_default()),
             ]
         });
         Table {
             caption: format!(
-                "At this size, launch this: as few configs as possible, each within {} % of the best at every measured size of its \
+                "Launch this config in this range: as few configs as possible, each within {} % of the best at every measured size of its \
                  range. scanbox explain LABEL says what a label means; scanbox pack hands the kernels to a program.",
                 NEAR_PPM / 10_000
             ),
@@ -102,14 +96,5 @@ impl DeviceView<'_> {
         };
         table.drop_empty_columns();
         table
-    }
-}
-
-/// How many workgroups a call starts.
-fn workgroups(config: &Config) -> String {
-    match (config.workgroups, config.workgroups_per_unit) {
-        (Some(count), _) => count.to_string(),
-        (None, Some(count)) => format!("{count} per compute unit"),
-        (None, None) => "by the size".to_owned(),
     }
 }

@@ -58,9 +58,11 @@ pub struct PinningCost {
     pub parameter: &'static str,
     /// What the wrong value costs at worst, in percent, and where.
     pub stakes: (f64, u64),
-    /// The value that loses least at all sizes: the value, its mean and worst loss in percent, and where that is.
-    /// `None`: no value has a config at every size.
+    /// The value that loses least: the value, its mean and worst loss in percent, and where that is. `None`: no value
+    /// has a config at every one of the sizes that are compared.
     pub constant: Option<(String, f64, f64, u64)>,
+    /// Whether another value has a config at every one of them, too.
+    pub has_rival: bool,
 }
 
 impl PinningCost {
@@ -70,18 +72,20 @@ impl PinningCost {
     }
 }
 
-/// What pinning each parameter costs, the one first whose best constant costs most.
-pub fn verdicts(trends: &[Trend]) -> Vec<PinningCost> {
+/// What pinning each parameter costs at these sizes, the one first whose best constant costs most. A value without a
+/// config at a size that is in no comparison is as good as any other.
+pub fn verdicts(trends: &[Trend], sizes: &[u64]) -> Vec<PinningCost> {
     let verdict = |trend: &Trend| {
-        let stakes = trend.ideal.iter().filter_map(|&(n, _)| Some((trend.stakes_pct(n)?, n)));
-        let constant = trend.constant().and_then(|line| {
-            let worst = line.worst()?;
-            Some((value_name(&line.value.to_string()), line.mean_loss_pct()?, worst.loss_pct, worst.n))
-        });
+        let stakes = sizes.iter().filter_map(|&n| Some((trend.stakes_pct(n)?, n)));
+        let constant = trend.constant(sizes);
         Some(PinningCost {
             parameter: trend.parameter,
             stakes: stakes.reduce(|most, next| if next.0 > most.0 { next } else { most })?,
-            constant,
+            has_rival: constant.is_some_and(|constant| constant.rivals > 0),
+            constant: constant.map(|found| {
+                let value = value_name(&found.value.to_string());
+                (value, found.mean_loss_pct, found.worst_loss_pct, found.worst_at)
+            }),
         })
     };
     let mut verdicts: Vec<PinningCost> = trends.iter().filter_map(verdict).collect();
@@ -92,8 +96,10 @@ pub fn verdicts(trends: &[Trend]) -> Vec<PinningCost> {
 }
 
 /// Which parameters matter: those that have to follow the size, those that need the right value, and the rest.
-pub fn parameters(trends: &[Trend]) -> Vec<String> {
-    let verdicts = verdicts(trends);
+pub fn parameters(trends: &[Trend], sizes: &[u64]) -> Vec<String> {
+    let (verdicts, without_rival): (Vec<PinningCost>, Vec<PinningCost>) = verdicts(trends, sizes)
+        .into_iter()
+        .partition(|verdict| verdict.has_rival || verdict.constant.is_none());
     let mut says = Vec::new();
     let follow: Vec<String> = verdicts
         .iter()
@@ -108,7 +114,7 @@ pub fn parameters(trends: &[Trend]) -> Vec<String> {
         })
         .collect();
     if !follow.is_empty() {
-        says.push(format!("What has to follow the size: {}.", listed(&follow)));
+        says.push(format!("Must change with the size: {}.", listed(&follow)));
     }
     let (matter, hardly): (Vec<&PinningCost>, Vec<&PinningCost>) = verdicts
         .iter()
@@ -123,11 +129,21 @@ pub fn parameters(trends: &[Trend]) -> Vec<String> {
         })
         .collect();
     if !matter.is_empty() {
-        says.push(format!("What can stay the same at every size: {}.", listed(&matter)));
+        says.push(format!("Can stay the same at every size: {}.", listed(&matter)));
     }
     if !hardly.is_empty() {
         let names: Vec<String> = hardly.iter().map(|verdict| verdict.parameter.to_owned()).collect();
-        says.push(format!("What hardly matters, by less than {HARDLY} % at any size: {}.", listed(&names)));
+        says.push(format!("Hardly matter, by less than {HARDLY} % at any size: {}.", listed(&names)));
+    }
+    let lonely: Vec<String> = without_rival
+        .iter()
+        .filter_map(|verdict| Some(format!("{} {}", verdict.parameter, verdict.constant.as_ref()?.0)))
+        .collect();
+    if !lonely.is_empty() {
+        says.push(format!(
+            "Not judged, because no other value has a config at every one of these sizes: {}.",
+            listed(&lonely)
+        ));
     }
     says
 }
@@ -161,12 +177,17 @@ pub fn density_words(densities: &[Density]) -> Option<String> {
 
 /// The sizes of a comparison.
 pub fn compared_sizes(eligibility: &Eligibility) -> String {
-    let sizes = count(eligibility.sizes.len(), "size");
-    match (eligibility.sizes.first(), eligibility.sizes.last()) {
+    sizes_in_words(&eligibility.sizes)
+}
+
+/// Sizes, ascending.
+pub fn sizes_in_words(sizes: &[u64]) -> String {
+    let words = count(sizes.len(), "size");
+    match (sizes.first(), sizes.last()) {
         (Some(first), Some(last)) if first != last => {
-            format!("{sizes} from {} to {}", size_label(*first), size_label(*last))
+            format!("{words} from {} to {}", size_label(*first), size_label(*last))
         }
-        _ => sizes,
+        _ => words,
     }
 }
 

@@ -25,6 +25,8 @@ use scanbox_runner::webgpu::{self, WebGpu, WebGpuError, WebGpuOptions};
 
 use super::harness::{RANDOM, compiler, device, turn};
 
+mod late;
+
 /// One of each family and stage that is there in WGSL.
 const LABELS: &[&str] = &[
     "b1.scalar.seq.rake.wg64",

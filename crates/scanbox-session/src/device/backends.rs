@@ -25,10 +25,21 @@ pub use scanbox_browser::guard::run as guard_browser;
 /// # Errors
 /// When there is none, or this program was built without the API.
 pub fn devices(tools: &Tools) -> anyhow::Result<Vec<Listed>> {
-    match tools.api {
-        Api::Vulkan => Ok(vulkan::devices()?),
-        Api::WebGpu => webgpu_devices(tools),
+    tracing::debug!(api = tools.api.word(), "looks for devices");
+    let listed = match tools.api {
+        Api::Vulkan => vulkan::devices()?,
+        Api::WebGpu => webgpu_devices(tools)?,
+    };
+    for (index, Listed { profile, problems }) in listed.iter().enumerate() {
+        tracing::info!(
+            index,
+            name = profile.name,
+            driver = profile.driver,
+            usable = problems.is_empty(),
+            "found a device"
+        );
     }
+    Ok(listed)
 }
 
 /// The place among the devices of the API of the one that `selector` names.

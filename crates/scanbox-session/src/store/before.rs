@@ -21,19 +21,19 @@ use crate::notes::note;
 
 /// Where rows of something else may go, as messages say it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OtherPlace {
-    /// Of a file that every run goes on with.
-    Out,
+pub enum OtherPlace<'a> {
+    /// Of a file that every run goes on with: the command that writes another one.
+    Out(&'a str),
     /// Of attempts, which publish.
     Publish,
 }
 
-impl std::fmt::Display for OtherPlace {
+impl std::fmt::Display for OtherPlace<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Out => "write to another place with --out",
-            Self::Publish => "publish to another folder",
-        })
+        match self {
+            Self::Out(command) => write!(f, "write to another file: {command}"),
+            Self::Publish => f.write_str("publish to another folder"),
+        }
     }
 }
 
@@ -57,7 +57,7 @@ pub struct FileSubject<'a> {
     /// The seed, where the file is one of several that will be merged: they are of one.
     pub seed: Option<u64>,
     /// Where rows of something else may go.
-    pub elsewhere: OtherPlace,
+    pub elsewhere: OtherPlace<'a>,
 }
 
 /// What a run finds at its place, if it may go on with that.
@@ -127,7 +127,7 @@ impl Before {
 pub fn device_before(
     path: &Path,
     asks: bool,
-    elsewhere: OtherPlace,
+    elsewhere: OtherPlace<'_>,
 ) -> anyhow::Result<Option<DeviceProfile>> {
     if !std::fs::metadata(path).is_ok_and(|file| file.len() > 0) {
         return Ok(None);
@@ -172,13 +172,13 @@ fn check_space(path: &Path, before: &Space, subject: &FileSubject<'_>, resume: R
     }
     let [was, is] =
         [before, now].map(|space| format!("`{}` (definition {})", space.name, space.definition()));
-    let name = if before.name == now.name { ", give the space another name" } else { "" };
+    let name = if before.name == now.name { "give the space another name, " } else { "" };
     let accept = match elsewhere {
-        OtherPlace::Out => ", or let the file become one of the space of this run with --accept-space",
+        OtherPlace::Out(_) => "let the file become one of the space of this run with --accept-space, or ",
         OtherPlace::Publish => "",
     };
     bail!(
-        "{}: its rows are of the space {was}, this run sweeps {is}; {elsewhere}{name}{accept}",
+        "{}: its rows are of the space {was}, this run sweeps {is}; {name}{accept}{elsewhere}",
         path.display()
     )
 }
@@ -222,7 +222,7 @@ fn check_shard(path: &Path, before: Option<&ShardOf>, subject: &FileSubject<'_>)
         }
         _ => bail!(
             "{}: its rows are of {}, this run is of {}; a file holds one part of a space: give the arguments of before, or \
-             {elsewhere} (a folder: each shard has a file of its own there)",
+             {elsewhere}",
             path.display(),
             words(before),
             words(now)
@@ -322,8 +322,7 @@ impl<'a> FileOrigin<'a> {
         let now = FileOrigin::of_device(device, kernel_hash);
         if self.api != now.api {
             bail!(
-                "{}: its rows are of {}, this run is of {}: a file holds rows of one interface to a device; write to another \
-                 place with --out",
+                "{}: its rows are of {}, this run is of {}: a file holds rows of one interface to a device; {elsewhere}",
                 path.display(),
                 self.api.words(),
                 now.api.words()

@@ -83,7 +83,7 @@ impl Sweep {
             problem: &Problem::default(),
             real: false,
             seed: None,
-            elsewhere: OtherPlace::Out,
+            elsewhere: OtherPlace::Out("scanbox sweep --out other.csv"),
         };
         let mut file = SweepFile::open(&self.path("csv"), &subject, resume, None).unwrap();
         let points = file.points_to_do(&self.enumeration);

@@ -18,6 +18,8 @@ use scanbox_analysis::table::Tables;
 use scanbox_analysis::weights::Weights;
 use scanbox_model::record::{Clock, Status};
 use scanbox_model::sizes::Sizes;
+use scanbox_report::overview::PUBLISHED;
+use scanbox_report::paste;
 use scanbox_report::words::clock_word;
 
 use super::words::clock;
@@ -164,8 +166,30 @@ impl AnalysisRequest {
             bail!(nothing_usable(self, &tables, anchors));
         }
         tables.set_peaks(&self.peak_gbps).context("--peak-gbps")?;
+        // What the user has measured comes before examples.
+        tables.devices.sort_by_key(|table| table.files.iter().all(|file| is_published(Path::new(file))));
         Ok((tables, warnings))
     }
+
+    /// What is said where published examples are among several files; nothing where there are none.
+    pub fn published(&self) -> Option<String> {
+        let (published, own): (Vec<&PathBuf>, Vec<&PathBuf>) =
+            self.files.iter().partition(|file| is_published(file));
+        if published.is_empty() || self.files.len() < 2 {
+            return None;
+        }
+        let names: Vec<String> = published.iter().map(|file| file.display().to_string()).collect();
+        let own = match own.is_empty() {
+            true => format!("; {} sweep --device 0 measures this machine", paste::quoted(&paste::program())),
+            false => "; your own files come first".to_owned(),
+        };
+        Some(format!("published examples of other machines: {}{own}", names.join(", ")))
+    }
+}
+
+/// Whether a file came with the sources of scanbox.
+fn is_published(file: &Path) -> bool {
+    file.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PUBLISHED))
 }
 
 /// `uniform`, `large`, or what a file says.

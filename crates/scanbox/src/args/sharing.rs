@@ -24,6 +24,15 @@ impl SharingArgs {
     pub fn sharing(&self) -> Sharing {
         Sharing { wait: self.wait, share_device: self.share_device }
     }
+
+    /// The same as a command line has it.
+    pub fn flags(&self) -> Vec<String> {
+        let wait = self.wait.map(|wait| match wait {
+            Duration::MAX => "--wait=forever".to_owned(),
+            wait => format!("--wait={}ms", wait.as_millis()),
+        });
+        wait.into_iter().chain(self.share_device.then(|| "--share-device".to_owned())).collect()
+    }
 }
 
 /// Whether a word behind `--wait` is its value. What begins as a time is a mistyped one, and no config.
@@ -38,6 +47,28 @@ fn parse_wait(text: &str) -> Result<Duration, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_line_has_the_same() {
+        #[derive(clap::Parser)]
+        struct Line {
+            #[command(flatten)]
+            sharing: SharingArgs,
+        }
+        let rows: [&[&str]; 4] =
+            [&[], &["--wait"], &["--wait", "90s", "--share-device"], &["--share-device"]];
+        for row in rows {
+            let parsed = |words: Vec<String>| {
+                let words = ["scanbox".to_owned()].into_iter().chain(words);
+                <Line as clap::Parser>::try_parse_from(words)
+                    .map(|line| line.sharing)
+                    .unwrap_or_else(|error| panic!("{error}"))
+            };
+            let asked = parsed(row.iter().map(|word| (*word).to_owned()).collect());
+            let again = parsed(asked.flags());
+            assert_eq!((asked.wait, asked.share_device), (again.wait, again.share_device), "{row:?}");
+        }
+    }
 
     #[test]
     fn a_wait_is_a_time_or_has_no_end() {

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use scanbox_analysis::answers::{Question, answer};
+use scanbox_model::sizes::Sizes;
 use scanbox_report::analysis::AnalysisReport;
 use scanbox_report::document::Format;
 use scanbox_session::notes::note;
@@ -18,6 +19,10 @@ pub struct AnalyzeArgs {
     /// What is asked of which files
     #[command(flatten)]
     pub request: AnalysisRequest,
+
+    /// Say what to launch at these sizes, measured or not: config, workgroups, time, loss
+    #[arg(long, value_name = "SIZES")]
+    pub at: Option<Sizes>,
 
     /// Show the choice of every metric, its loss, and where it loses
     #[arg(long)]
@@ -48,10 +53,15 @@ pub fn run(args: &AnalyzeArgs) -> anyhow::Result<ExitCode> {
     let (tables, mut warnings) = request.tables()?;
     let (answers, more) = answer(&tables, &question);
     warnings.extend(more.iter().map(ToString::to_string));
+    if let Some(text) = request.published() {
+        note(&text);
+    }
     for warning in &warnings {
         note(&format!("warning: {warning}"));
     }
+    let at: Vec<u64> = args.at.iter().flat_map(Sizes::iter).collect();
     let report = AnalysisReport {
+        at: &at,
         tables: &tables,
         answers: &answers,
         question: &question,

@@ -1,6 +1,7 @@
 //! `scanbox explain`: what a label, a metric, a parameter, a column or a rule means.
 
 mod costs;
+mod glossary;
 mod kinds;
 mod label;
 mod schemas;
@@ -22,9 +23,9 @@ use crate::exit::{Exit, UsageError};
 /// Arguments of `scanbox explain`.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// A label, or a part of one; a metric, parameter, value, column, rule, status, selection, guarantee, space or
-    /// word of fleets; or all of a kind: metrics, parameters, columns, rules, statuses, selections, guarantees, spaces,
-    /// fleets [default: which kinds there are]
+    /// A label, or a part of one; a metric, parameter, value, column, rule, status, selection, guarantee, space,
+    /// word of fleets, or word or column of an answer; or all of a kind: metrics, parameters, columns, rules, statuses,
+    /// selections, guarantees, spaces, fleets, words [default: which kinds there are]
     #[arg(value_name = "WORD")]
     subject: Option<String>,
 

@@ -37,7 +37,7 @@ use crate::output::{Output, OutputContent, Outputs};
 /// Arguments of `scanbox merge`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The same row twice is one. Of different rows of one point of one unit the latest ok row stays, and every \
+    after_help = "Duplicate rows count once. Of different rows of one point of one unit the latest ok row stays, and every \
 wrong one; a failure stays where nothing else does. Rows of different units all stay. The order of the files does not matter, \
 and a merged file can be merged again with further ones. Exit code 4: something is missing, and stdout says which arguments \
 of `scanbox sweep` measure it; 5: everything is there, and some of it was wrong; 1: everything is there, \

@@ -15,6 +15,7 @@ use scanbox_report::document::Format;
 use scanbox_report::pack::{PackContents, SizeLosses, arguments_text, percent};
 use scanbox_report::pack_tried::PackTried;
 use scanbox_runner::packed::PackVerdict;
+use scanbox_session::lock::Sharing;
 use scanbox_session::notes::note;
 use scanbox_session::pack::{PackWish, TierLoss, UseSet, for_any_device};
 use scanbox_session::pack_check::{self, PackChecked};
@@ -205,7 +206,8 @@ fn losses(tiers: &[TierLoss]) -> Vec<SizeLosses> {
 /// Tries the kernels of a pack, and says how that went.
 fn check(path: &Path, args: &PackArgs, tools: &Tools) -> anyhow::Result<Exit> {
     read(path)?;
-    let checked = tried(path, &args.device, args.rows.input(), args.timeout, tools)?;
+    let limits = (args.timeout, Sharing::default());
+    let checked = tried(path, &args.device, args.rows.input(), limits, tools)?;
     let name = path.display().to_string();
     let report = report(&name, &checked);
     answered(print(&report, args.format), exit_of(&report))
@@ -219,7 +221,7 @@ pub fn tried(
     path: &Path,
     device: &str,
     operator: Option<&Path>,
-    timeout: Duration,
+    (timeout, sharing): (Duration, Sharing),
     tools: &Tools,
 ) -> anyhow::Result<PackChecked> {
     let operator = operator.map(OperatorFile::read).transpose();
@@ -228,7 +230,7 @@ pub fn tried(
         Status::Ok | Status::Unsupported => {}
         status => note(&format!("{}: {status}: {}", verdict.what, verdict.reason)),
     };
-    pack_check::check(path, device, operator.as_ref(), timeout, tools, heard)
+    pack_check::check(path, device, operator.as_ref(), timeout, sharing, tools, heard)
 }
 
 /// What became of the kernels of a pack with this name.

@@ -8,6 +8,7 @@ use anyhow::Context;
 use clap::Args;
 use scanbox_analysis::answers::{Answers, DeviceAnswer, Question, answer};
 use scanbox_analysis::lines::Lines;
+use scanbox_analysis::warning::NOT_PART;
 
 use crate::args::format::PICTURE_STYLES;
 use crate::args::request::AnalysisRequest;
@@ -68,9 +69,12 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Exit> {
     let evidence = Evidence::read(&request.files, request.time)?;
     let (answers, more) = answer(&tables, &question);
     warnings.extend(more.iter().map(ToString::to_string));
+    // The page shows what a benchmark beside a sweep has.
+    warnings.retain(|warning| !warning.ends_with(NOT_PART));
     let lines: Vec<Lines<'_>> =
         tables.devices.iter().map(|table| Lines::new(&tables.catalog, table)).collect();
     let report = AnalysisReport {
+        at: &[],
         tables: &tables,
         answers: &answers,
         question: &question,

@@ -75,7 +75,7 @@ pub struct SweepArgs {
     input: Elements,
 
     /// Stop after this time, for example 10m, or in time before a moment: until-job-end (of Slurm),
-    /// until-2026-12-01T08:00:00Z; the same command goes on later
+    /// until-2026-12-01T08:00:00Z; the same command continues later
     #[arg(long, value_name = "TIME", value_parser = parse_budget)]
     budget: Option<Duration>,
 
@@ -213,7 +213,7 @@ impl SweepArgs {
 fn goes_on(rows: usize, path: &Path) {
     let path = paste::path(path);
     note(&format!(
-        "{rows} rows were written to {path}; the same command goes on from there: {}",
+        "{rows} rows were written to {path}; to continue from there, run: {}",
         paste::this_command()
     ));
 }
@@ -243,7 +243,8 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
     let mut place = in_place(&worker, &space)?;
     let mut path = place.path().to_owned();
     let asks = args.selection.asks_device(&space);
-    let before = place.check(|csv| device_before(csv, asks, place.elsewhere()))?;
+    let mut other = place.other_command();
+    let before = place.check(|csv| device_before(csv, asks, place.elsewhere(&other)))?;
     let began = before.is_some();
     match before {
         Some(before) => worker.profile.arguments_probe = before.arguments_probe,
@@ -275,6 +276,7 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
         ));
         space = safe;
         place = in_place(&worker, &space)?;
+        other = place.other_command();
         path = place.path().to_owned();
     }
     match asks {
@@ -311,7 +313,7 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
         problem: &problem,
         real,
         seed: Some(args.seed).filter(|_| folders.is_some() || shard.is_some()),
-        elsewhere: place.elsewhere(),
+        elsewhere: place.elsewhere(&other),
     };
     if args.dry_run {
         let before = place.check(|csv| Before::check(csv, &subject, resume))?;
@@ -328,7 +330,7 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
     introduce(&subject, &file.issues, &file.points_to_do(&enumeration), &path);
     let ceilings = file.sizes_without_ceiling(&enumeration).len();
     if file.points_to_do(&enumeration).is_empty() && ceilings > 0 {
-        note(&format!("the {} of {} is still to be measured", problem.ceiling(), plural(ceilings, "size")));
+        note(&format!("{} not measured yet: {}", problem.ceilings(), plural(ceilings, "size")));
     }
     let points_left = !file.points_to_do(&enumeration).is_empty();
     let anchors_left = any_due(&anchors, points_left, &file.anchors, &device);
@@ -362,6 +364,7 @@ fn dry_run(
     let to_do = enumeration.points.iter().filter(|point| !done.contains(&point_key(point)));
     let to_do: Vec<Point> = to_do.copied().collect();
     let ceilings = sizes_without_ceiling(enumeration, &to_do, &before.rows, before.metadata.as_ref());
+    let sizes: Vec<u64> = to_do.iter().map(|point| point.n).collect();
     let to_do = to_do.len();
     let mut out = stdout().lock();
     writeln!(out, "device     {}", printable(&device.title()))?;
@@ -383,7 +386,9 @@ fn dry_run(
         beside += ", and anchors";
     }
     writeln!(out, "to do      {to_do}{beside}")?;
-    if let Some(TimeEstimate { seconds, basis }) = estimate(to_do, path, before.metadata.as_ref(), device) {
+    if let Some(TimeEstimate { seconds, basis }) =
+        estimate(&sizes, problem.element().bytes(), path, before.metadata.as_ref(), device)
+    {
         let about = if seconds < 1.0 { "" } else { "about " };
         let mut text = format!("{about}{} ({basis})", duration(seconds));
         if let Some(budget) = args.budget.filter(|budget| budget.as_secs_f64() < seconds) {

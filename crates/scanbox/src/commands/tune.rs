@@ -8,6 +8,7 @@ use anyhow::Context;
 use clap::{Args, FromArgMatches};
 use scanbox_model::device::DeviceKind;
 use scanbox_model::problem::Problem;
+use scanbox_model::record::Status;
 use scanbox_model::sizes::Sizes;
 use scanbox_model::units::slug;
 use scanbox_pack::{CallTrait, Promises};
@@ -17,12 +18,14 @@ use scanbox_report::paste;
 use scanbox_session::device::{profile, replay_script};
 use scanbox_session::notes::note;
 use scanbox_session::pack::{PackWish, UseSet};
+use scanbox_session::store::rows_before;
 use scanbox_session::tools::Tools;
 
 use super::pack::{exit_of, finish, report, tried};
 use super::sweep::{self, SweepArgs};
 use crate::args::format::TABLE_OR_JSON;
 use crate::args::problem::ProblemArgs;
+use crate::args::sharing::SharingArgs;
 use crate::args::shipping::{ALL_USES, PORTABLE, RowArgs, made, problem, promises, subgroup_size};
 use crate::args::time::parse_limit;
 use crate::args::words::words;
@@ -93,6 +96,9 @@ pub struct TuneArgs {
     #[arg(long, value_name = "DIR")]
     folder: Option<PathBuf>,
 
+    #[command(flatten)]
+    sharing: SharingArgs,
+
     /// How to write what is in the pack
     #[arg(long, value_parser = words(TABLE_OR_JSON), default_value = "table")]
     format: Format,
@@ -132,6 +138,13 @@ pub fn run(args: &TuneArgs, tools: &Tools) -> anyhow::Result<Exit> {
     if !matches!(swept, Exit::Done | Exit::WrongResult | Exit::Incomplete) {
         return Ok(swept);
     }
+    if swept == Exit::Incomplete && !rows_before(&rows)?.iter().any(|row| row.status == Status::Ok) {
+        note(&format!(
+            "the budget ended before any config was measured, so there is no pack; to continue, run: {}",
+            paste::this_command()
+        ));
+        return Ok(swept);
+    }
     let wish = PackWish {
         tiers: args.promises.clone(),
         most: None,
@@ -143,7 +156,7 @@ pub fn run(args: &TuneArgs, tools: &Tools) -> anyhow::Result<Exit> {
     finish(&made.pack, &output, &pack, &made.tiers, args.format)?;
     if swept == Exit::Incomplete {
         note(&format!(
-            "not all was measured in this time; the pack has the best of what was, and the same command goes on: {}",
+            "not everything was measured in this time; the pack has the best of what was; to continue, run: {}",
             paste::this_command()
         ));
     }
@@ -165,7 +178,8 @@ fn sizes_of(kind: DeviceKind, budget: Duration) -> Option<&'static str> {
 
 /// Runs every kernel of the pack in every use, and says how that went.
 fn try_pack(path: &Path, args: &TuneArgs, tools: &Tools) -> anyhow::Result<Exit> {
-    let checked = tried(path, &args.device, args.parts.input(), TRIAL, tools)?;
+    let limits = (TRIAL, args.sharing.sharing());
+    let checked = tried(path, &args.device, args.parts.input(), limits, tools)?;
     let name = path.display().to_string();
     let report = report(&name, &checked);
     let TriedCounts { right, wrong, failed, not_tried } = report.counts();
@@ -195,6 +209,7 @@ fn sweep_args(
     line.extend(["--confirm", CONFIRMED, "--budget", &budget, "--out"].map(OsString::from));
     line.push(rows.into());
     line.extend(sizes.into_iter().flat_map(|sizes| ["--sizes", sizes]).map(OsString::from));
+    line.extend(args.sharing.flags().into_iter().map(OsString::from));
     let flags = if args.problem.is_some() { problem.flags() } else { args.parts.flags(problem) };
     line.extend(flags.into_iter().map(OsString::from));
     let command = SweepArgs::augment_args(clap::Command::new("sweep"));

@@ -48,7 +48,8 @@ use scanbox_session::verify::{VerifyResults, VerifyTask};
 these cases in six circumstances: on memory as it is, again, with garbage in the scratch memory, on new scratch memory with \
 garbage, with more workgroups than tiles, and up to 128 times in a row, as calls are timed, on two inputs that alternate, \
 with three of the calls compared. Configs by arguments block also run with an n that the device has written: none, on arrays \
-that begin at any element, and beyond the maximum, with the total. Every element is compared on the device. On inputs that round, the bits of \
+that begin at any element, and beyond the maximum, with the total. By WebGPU, kernels whose workgroups wait also run in a build \
+where they are late. Every element is compared on the device. On inputs that round, the bits of \
 deterministic kernels must be the same each time."
 )]
 pub struct VerifyArgs {
@@ -306,17 +307,21 @@ fn introduce(device: &DeviceProfile, problem: &Problem, selection: &CaseSelectio
     if !problem.is_default() {
         note(&format!("problem {problem}"));
     }
-    let circumstances = |varied: bool| match (Circumstance::ALL.len(), Circumstance::VARIED.len()) {
-        (all, more) if varied => format!("{all} to {}", all + more),
-        (all, _) => all.to_string(),
+    let circumstances = |config: &Config| {
+        let varied =
+            Circumstance::varied(config, problem, 1, device).map_or(0, |_| Circumstance::VARIED.len());
+        let late = usize::from(Circumstance::late(config, problem, 1, device).is_some());
+        Circumstance::ALL.len() + varied + late
     };
-    let varied =
-        selection.configs().iter().any(|config| Circumstance::varied(config, problem, 1, device).is_some());
+    let counts: BTreeSet<usize> = selection.configs().iter().map(circumstances).collect();
+    let circumstances = match (counts.first(), counts.last()) {
+        (Some(least), Some(most)) if least < most => format!("{least} to {most}"),
+        (least, _) => least.unwrap_or(&0).to_string(),
+    };
     note(&format!(
-        "{}, {} cases in {} circumstances each",
+        "{}, {} cases in {circumstances} circumstances each",
         plural(selection.configs().len(), "config"),
-        selection.cases(),
-        circumstances(varied)
+        selection.cases()
     ));
     for (rule, left_out) in &selection.left_out {
         note(&format!("{} cases left out by rule {rule}, for example: {}", left_out.cases, left_out.example));

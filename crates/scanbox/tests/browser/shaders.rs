@@ -2,20 +2,20 @@
 
 use std::collections::BTreeSet;
 
-use assert_cmd::cargo::cargo_bin;
-use scanbox_browser::{BrowserChoice, BrowserOptions, Connection};
+use scanbox_kernels::cases::Circumstance;
 use scanbox_kernels::plan::Shader;
+use scanbox_kernels::variant::Variant;
 use scanbox_kernels::wgsl::WgslSources;
 use scanbox_kernels::{catalog, legal};
 use scanbox_model::api::Api;
 use scanbox_model::config::Parameter;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::Problem;
-use scanbox_model::safe_devices::{Guarantee, SafeDevices};
+use scanbox_model::safe_devices::Guarantee;
 use scanbox_model::space::Space;
 use scanbox_testing::device::with_subgroups;
 
-use super::chromium;
+use super::{chromium, connection};
 
 /// Shaders of a message.
 const AT_A_TIME: usize = 100;
@@ -48,8 +48,13 @@ fn shaders() -> BTreeSet<Shader> {
             let points =
                 space.enumerate(&device, |config, n, device| legal(config, &problem, n, device)).points;
             for point in points {
-                let plan = catalog::plan(&point.config, &problem, point.n, &device).unwrap();
-                found.extend(plan.passes.into_iter().map(|pass| pass.shader));
+                let late = Circumstance::late(&point.config, &problem, point.n, &device);
+                // Those of a verification, of one device: they differ from the others in a few lines.
+                let late = late.filter(|_| device.min_subgroup_size == 4);
+                for variant in [Some(Variant::default()), late].into_iter().flatten() {
+                    let plan = catalog::plan_variant(&point.config, variant, &problem, point.n, &device);
+                    found.extend(plan.unwrap().passes.into_iter().map(|pass| pass.shader));
+                }
             }
         }
     }
@@ -61,14 +66,7 @@ fn every_shader_of_the_spaces_is_right_for_tint() {
     if !chromium() {
         return;
     }
-    let options = BrowserOptions {
-        choice: BrowserChoice::Chromium(None),
-        address: None,
-        guard: cargo_bin("scanbox"),
-        safe_devices: SafeDevices::default(),
-        tell: |_| {},
-    };
-    let mut driver = Connection::begin(&options).unwrap().open().unwrap();
+    let mut driver = connection().open().unwrap();
     let sources = WgslSources::embedded();
     let shaders: Vec<Shader> = shaders().into_iter().collect();
     assert!(shaders.len() > 500, "{} shaders", shaders.len());

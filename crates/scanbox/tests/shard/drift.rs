@@ -12,9 +12,7 @@ fn a_unit_that_does_not_keep_its_speed_is_told() {
     place.script(&format!("slowdown_ratio = 0.05\n{}", slow(1)));
     let ended = wait(child);
     assert_eq!(ended.code, Some(4), "{}", ended.stderr);
-    for part in
-        ["anchors    +5.0 % from the start of the shard to the last one", "the same command measures again: "]
-    {
+    for part in ["anchors    +5.0 % from the start of the shard to the last one", "to measure again, run: "] {
         assert!(ended.stdout.contains(part), "{part}: {}", ended.stdout);
     }
     let drift = place.metadata().shard.unwrap().anchor_drift_pct.unwrap();

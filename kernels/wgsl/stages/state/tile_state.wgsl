@@ -12,6 +12,10 @@
 // INVALID, so that a maximum never takes a state back.
 //
 // packed: one word. Bits 31..30 state, 29..0 value; zero before each call (thesis 4.6).
+// LATE: the first looks of an invocation come early, as where workgroups run side by side: of four in a row, one at
+//   least sees all that is there, and others what was there before this call (split), half of a state, or halves of two
+//   states. Later looks see all, as patience is with the tile that is missing last. 1 of 8 insertions is lost on its way.
+//
 // split: two words, each with 14 bits of epoch, 2 of state, 16 of the value. The words of 32 states in a row are a row
 //   each (Smith, Levien and Owens, "Decoupled Fallback", 2025).
 const INVALID = 0u;    // nothing published in this call
@@ -35,6 +39,19 @@ fn take_ticket() -> u32 {
     return atomicAdd(&scratch[0], 1u) - params.ticket_base;
 }
 
+#if LATE
+var<private> private_looks: u32;
+
+// What keeps a look from the state of a tile; 0: nothing.
+fn earliness(tile: u32) -> u32 {
+    private_looks += 1u;
+    return select((tile + private_looks) & 3u, 0u, (private_looks & 3u) == 0u || private_looks > 16u);
+}
+
+// Whether what is inserted for a tile never gets there.
+fn is_lost(tile: u32) -> bool { return (tile & 7u) == 1u; }
+#endif
+
 #if TILE_STATE == TILE_STATE_PACKED
 
 fn state_place(tile: u32) -> u32 { return params.states_at + tile * STATE_STRIDE; }
@@ -50,11 +67,19 @@ fn publish(tile: u32, state: u32, value: Element) {
 }
 
 fn insert(tile: u32, state: u32, value: Element) -> TileState {
+#if LATE
+    if (is_lost(tile)) { return decoded(atomicLoad(&scratch[state_place(tile)])); }
+#endif
     return decoded(atomicMax(&scratch[state_place(tile)], state_word(state, value)));
 }
 
 fn load_state(tile: u32) -> TileState {
-    return decoded(atomicLoad(&scratch[state_place(tile)]));
+    let word = atomicLoad(&scratch[state_place(tile)]);
+#if LATE
+    return decoded(select(word, 0u, earliness(tile) != 0u));
+#else
+    return decoded(word);
+#endif
 }
 
 #else
@@ -81,6 +106,11 @@ fn publish(tile: u32, state: u32, value: Element) {
 }
 
 fn insert(tile: u32, state: u32, value: Element) -> TileState {
+#if LATE
+    if (is_lost(tile)) {
+        return decoded(atomicLoad(&scratch[part_place(tile, 0u)]), atomicLoad(&scratch[part_place(tile, 1u)]));
+    }
+#endif
     let word = word_of(value);
     let low = atomicMax(&scratch[part_place(tile, 0u)], part_word(state, word));
     let high = atomicMax(&scratch[part_place(tile, 1u)], part_word(state, word >> 16u));
@@ -88,7 +118,16 @@ fn insert(tile: u32, state: u32, value: Element) -> TileState {
 }
 
 fn load_state(tile: u32) -> TileState {
-    return decoded(atomicLoad(&scratch[part_place(tile, 0u)]), atomicLoad(&scratch[part_place(tile, 1u)]));
+    var low = atomicLoad(&scratch[part_place(tile, 0u)]);
+    var high = atomicLoad(&scratch[part_place(tile, 1u)]);
+#if LATE
+    let before = ((params.epoch - 1u) << 18u) | (INCLUSIVE << 16u) | 0x2345u;
+    let early = earliness(tile);
+    if (early == 1u) { low = before; }
+    if (early == 1u || early == 2u) { high = before; }
+    if (early == 3u) { low ^= (AGGREGATE ^ INCLUSIVE) << 16u; }
+#endif
+    return decoded(low, high);
 }
 
 #endif

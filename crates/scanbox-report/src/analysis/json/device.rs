@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use scanbox_analysis::answers::DeviceAnswer;
 use scanbox_analysis::bandwidth::{self, BandwidthOrigin, Regime};
+use scanbox_analysis::between::at_size;
 use scanbox_analysis::density::Density;
 use scanbox_analysis::ideal::IdealPoint;
 use scanbox_analysis::pool::UnitPool;
@@ -15,8 +16,10 @@ use scanbox_model::device::DeviceKind;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::super::AnalysisReport;
 use super::kernels::{BestKernelJson, ComparedSizesJson, KernelSetJson, MetricRow};
 use super::{Labeller, NineDigits, ProblemJson, scanned};
+use crate::launch;
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct DeviceJson {
@@ -60,10 +63,37 @@ pub(super) struct DeviceJson {
     by_metric: Vec<MetricRow>,
     /// A24, one set per number of kernels; `null` where nobody asked.
     portfolio: Option<Vec<KernelSetJson>>,
+    /// What to launch in which range of sizes, ascending.
+    launch: Vec<LaunchRangeJson>,
+    /// What to launch at the sizes of `--at`.
+    at: Vec<LaunchAtJson>,
     /// A19, by size.
     densities: Vec<DensityRow>,
     /// A21, by parameter.
     trends: Vec<TrendRow>,
+}
+
+/// A config and the sizes that it is taken for.
+#[derive(Debug, Serialize, JsonSchema)]
+struct LaunchRangeJson {
+    /// The fewest elements; the range ends where the next one begins.
+    from: u64,
+    config: String,
+    /// How much slower than the fastest config it is at the worst measured size of the range.
+    worst_loss_pct: Option<NineDigits>,
+}
+
+/// What to launch at a size, measured or not.
+#[derive(Debug, Serialize, JsonSchema)]
+struct LaunchAtJson {
+    n: u64,
+    config: String,
+    /// `null` beyond all measured sizes.
+    time_ns: Option<NineDigits>,
+    /// The measured sizes that say so.
+    measured: Vec<u64>,
+    /// The most that the config loses there, of the throughput of the fastest one.
+    worst_loss_pct: NineDigits,
 }
 
 /// Units of one model taken together.
@@ -225,8 +255,9 @@ struct IdealRow {
 }
 
 impl Labeller<'_> {
-    pub(super) fn device(&self, device: &DeviceAnswer<'_>) -> DeviceJson {
+    pub(super) fn device(&self, device: &DeviceAnswer<'_>, report: &AnalysisReport<'_>) -> DeviceJson {
         let table = device.table;
+        let catalog = &report.tables.catalog;
         DeviceJson {
             title: table.title.clone(),
             name: table.device.label.clone(),
@@ -278,6 +309,26 @@ impl Labeller<'_> {
             best_kernel: device.choice.as_ref().map(|choice| self.best(choice)),
             by_metric: device.by_metric.iter().map(|answer| self.metric_row(answer)).collect(),
             portfolio: device.portfolio.as_ref().map(|portfolio| self.portfolio(portfolio)),
+            launch: launch::ranges(catalog, table)
+                .into_iter()
+                .map(|found| LaunchRangeJson {
+                    from: found.range.from,
+                    config: launch::label(&found.range.config),
+                    worst_loss_pct: found.worst_loss_pct().map(NineDigits),
+                })
+                .collect(),
+            at: report
+                .at
+                .iter()
+                .filter_map(|&n| at_size(catalog, table, n))
+                .map(|at| LaunchAtJson {
+                    n: at.n,
+                    config: launch::label(&at.config),
+                    time_ns: at.time_ns.map(NineDigits),
+                    measured: at.measured,
+                    worst_loss_pct: NineDigits(at.worst_loss_pct),
+                })
+                .collect(),
             densities: device.densities.iter().map(density).collect(),
             trends: device.trends.iter().map(trend).collect(),
         }

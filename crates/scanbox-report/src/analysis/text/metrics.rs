@@ -119,10 +119,7 @@ impl TextPage<'_> {
             self.say("every size counts alike (size-best); --normalize none weighs them by GB/s", out)?;
         }
         if portfolio.undominated < portfolio.candidates {
-            let text = format!(
-                "searched: {} of them; another one is at least as fast as each of the others at every size",
-                portfolio.undominated
-            );
+            let text = format!("searched {} of them; the rest are never the fastest", portfolio.undominated);
             self.say(&text, out)?;
         }
         if portfolio.sets.iter().any(|set| !set.exact) {
@@ -172,9 +169,17 @@ pub(crate) fn elsewhere_words(portfolio: &Portfolio) -> Option<String> {
         sizes.dedup();
         let missing = (!sizes.is_empty()).then(|| format!("no ok row at {}", sizes.join(", ")));
         let words: Vec<String> = worst.into_iter().chain(missing).collect();
-        format!("{}: {}", count(set.kernels.len(), "kernel"), words.join(" and "))
+        (set.kernels.len(), words.join(" and "))
     });
-    let words: Vec<String> = words.collect();
+    // Sets that say the same are named together.
+    let words: Vec<(usize, String)> = words.collect();
+    let alike = words.chunk_by(|one, other| one.1 == other.1);
+    let words: Vec<String> = alike
+        .map(|alike| match alike {
+            [.., last] if alike.len() > 1 => format!("{} to {} kernels: {}", alike[0].0, last.0, last.1),
+            _ => format!("{}: {}", count(alike[0].0, "kernel"), alike[0].1),
+        })
+        .collect();
     (others > 0).then(|| format!("Loss at the other {}: {}", count(others, "size"), words.join("; ")))
 }
 

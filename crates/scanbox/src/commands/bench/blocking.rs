@@ -61,7 +61,7 @@ pub struct BlockingArgs {
     #[arg(long, requires = "blocking")]
     prove: bool,
 
-    /// Write the four plots to this folder, each as SVG and as CSV
+    /// Write the five plots to this folder, each as SVG and as CSV
     #[arg(long, value_name = "FOLDER", requires = "blocking")]
     plots: Option<PathBuf>,
 }

@@ -47,9 +47,10 @@ pub fn meanings(kernel: &Kernel, config: Option<&Config>, files: &[PathBuf]) -> 
                 1 => cost(row),
                 _ => format!("{}, {}", cost(row), MergedUnit::of(row)),
             };
-            let words =
-                rows.iter().map(|row| [size_label(row.n_elements), row.config_id.clone(), of_unit(row)]);
-            let headings = ["n", "config", "cost"];
+            // Of a config, every row would repeat its label.
+            let label = |row: &Record| if config.is_some() { String::new() } else { row.config_id.clone() };
+            let words = rows.iter().map(|row| [size_label(row.n_elements), label(row), of_unit(row)]);
+            let headings = ["n", if config.is_some() { "" } else { "config" }, "cost"];
             let units = if units.len() > 1 { format!(", {} units", units.len()) } else { String::new() };
             meaning.text = format!("On {}{units}, driver {}.", rows[0].device, rows[0].driver);
             meaning.list = Some(ListOfWords { headings, words: words.collect() });

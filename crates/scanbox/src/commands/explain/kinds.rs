@@ -8,6 +8,7 @@ use scanbox_model::record::{COLUMNS, Selection, Status};
 use scanbox_model::safe_devices::Guarantee;
 use scanbox_report::explained::{Explanation, ListOfWords, Meaning};
 
+use super::glossary::{self, Entry, GLOSSARY};
 use crate::args::space::built_in_spaces;
 
 /// A kind of words.
@@ -100,6 +101,18 @@ const KINDS: &[WordKind] = &[
         headings: ["space", "", "what it holds"],
         words: || built_in_spaces().into_iter().map(|(name, text)| plain(&name, &text)).collect(),
     },
+    WordKind {
+        one: "word",
+        all: "words",
+        text: "Words and columns of what scanbox prints.",
+        headings: ["word", "", "meaning"],
+        words: || {
+            let mut words: Vec<[String; 3]> =
+                GLOSSARY.iter().map(|(words, text): &Entry| plain(words[0], text)).collect();
+            words.sort_by_key(|[word, ..]| word.to_lowercase());
+            words
+        },
+    },
 ];
 
 /// What fleets are told in.
@@ -160,6 +173,15 @@ pub fn meanings(subject: &str) -> Vec<Meaning> {
         return Vec::new();
     }
     let mut meanings: Vec<Meaning> = KINDS.iter().filter_map(|kind| of_kind(kind, subject)).collect();
+    // Words that have other names, too.
+    if let Some((words, text)) = glossary::entry(subject).filter(|(words, _)| words[0] != subject) {
+        let kind = if words[0].eq_ignore_ascii_case(subject) {
+            "word".to_owned()
+        } else {
+            format!("word: {}", words[0])
+        };
+        meanings.push(Meaning { kind, text: (*text).to_owned(), ..Meaning::default() });
+    }
     meanings.extend(of_values(subject));
     if let Some(metric) = subject.parse::<Metric>().ok().filter(|metric| !Metric::THESIS.contains(metric)) {
         meanings.push(of_metric(metric));

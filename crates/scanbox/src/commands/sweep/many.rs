@@ -119,7 +119,7 @@ pub fn run(sweeps: &[DeviceSweep], merge: Option<&[OsString]>, format: Format) -
     let merged = merge.filter(|_| can_be_merged).map(merge_rows).transpose()?;
     if merge.is_some() && merged.is_none() {
         note(
-            "the rows of the devices are not merged, because a sweep failed; the same command goes on and merges them",
+            "the rows of the devices are not merged, because a sweep failed; to continue and merge them, run the same command again",
         );
     }
     if let Some((exit, _)) = &merged {

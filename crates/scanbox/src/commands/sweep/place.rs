@@ -8,6 +8,7 @@ use anyhow::Context;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::Problem;
 use scanbox_model::space::Space;
+use scanbox_report::paste;
 use scanbox_session::attempts::{Attempt, AttemptFolders, AttemptPreview};
 use scanbox_session::lock::Sharing;
 use scanbox_session::process::RunLimits;
@@ -65,9 +66,14 @@ impl SweepPlace {
         }
     }
 
-    /// Where rows of something else may go, as messages say it.
-    pub fn elsewhere(&self) -> OtherPlace {
-        if self.publish.is_some() { OtherPlace::Publish } else { OtherPlace::Out }
+    /// The command that writes to another file.
+    pub fn other_command(&self) -> String {
+        paste::this_command_into(&free_path(&self.path))
+    }
+
+    /// Where rows of something else may go, as messages say it; `command` is that which writes to another file.
+    pub fn elsewhere<'a>(&self, command: &'a str) -> OtherPlace<'a> {
+        if self.publish.is_some() { OtherPlace::Publish } else { OtherPlace::Out(command) }
     }
 
     /// Whether a run may go on with what is there. What attempts have published is looked at file by file, so that the
@@ -108,6 +114,12 @@ impl SweepPlace {
         let outcome = attempt.finish();
         (attempt.published().to_owned(), outcome)
     }
+}
+
+/// A file of this name with a number that no file there has.
+fn free_path(path: &Path) -> PathBuf {
+    let numbered = (2..=u32::MAX).map(|number| path.with_extension(format!("{number}.csv")));
+    numbered.into_iter().find(|path| !path.exists()).unwrap_or_else(|| path.to_owned())
 }
 
 /// The name of a file without its ending, and without the shard.

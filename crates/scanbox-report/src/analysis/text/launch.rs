@@ -1,0 +1,86 @@
+//! What to launch: at the sizes that were asked for, and in ranges of sizes.
+
+use std::io::{self, Write};
+
+use scanbox_analysis::answers::DeviceAnswer;
+use scanbox_analysis::between::at_size;
+use scanbox_analysis::ranges::NEAR_PPM;
+use scanbox_model::units::size_label;
+
+use super::{TextPage, percent};
+use crate::grid::{Grid, GridColumn};
+use crate::launch::{self, label, workgroups_at};
+
+impl TextPage<'_> {
+    /// What to launch at the sizes of `--at`.
+    pub(super) fn at_sizes(&self, device: &DeviceAnswer<'_>, out: &mut impl Write) -> io::Result<()> {
+        let catalog = &self.report.tables.catalog;
+        let found: Vec<_> =
+            self.report.at.iter().filter_map(|&n| at_size(catalog, device.table, n)).collect();
+        if found.is_empty() {
+            return Ok(());
+        }
+        self.gap(out)?;
+        self.heading(3, "Launch at the sizes of --at", out)?;
+        let mut grid = Grid::new([
+            GridColumn::numbers("elements"),
+            GridColumn::words("config"),
+            GridColumn::numbers("workgroups"),
+            GridColumn::numbers("us"),
+            GridColumn::numbers("loss %"),
+            GridColumn::words("measured at"),
+        ]);
+        for at in &found {
+            let measured: Vec<String> = at.measured.iter().map(|&n| size_label(n)).collect();
+            grid.push([
+                at.n.to_string(),
+                label(&at.config),
+                workgroups_at(at),
+                at.time_ns.map_or_else(String::new, |ns| microseconds(ns / 1e3)),
+                percent(at.worst_loss_pct),
+                measured.join(", "),
+            ]);
+        }
+        self.grid(grid, out)?;
+        self.say(
+            "us: between two measured sizes, on the straight line between their times; beyond all of them it is not known; \
+             loss: the most that the config loses at these measured sizes",
+            out,
+        )
+    }
+
+    /// Which config to launch in which range.
+    pub(super) fn ranges(&self, device: &DeviceAnswer<'_>, out: &mut impl Write) -> io::Result<()> {
+        let ranges = launch::ranges(&self.report.tables.catalog, device.table);
+        if ranges.is_empty() {
+            return Ok(());
+        }
+        self.gap(out)?;
+        let heading =
+            format!("Launch in ranges: within {} % of the best at every measured size", NEAR_PPM / 10_000);
+        self.heading(3, &heading, out)?;
+        let mut grid = Grid::new([
+            GridColumn::words("elements"),
+            GridColumn::words("config"),
+            GridColumn::words("workgroups").expendable(1),
+            GridColumn::numbers("loss %"),
+        ]);
+        for found in ranges {
+            grid.push([
+                found.sizes.clone(),
+                label(&found.range.config),
+                launch::workgroups(&found.range.config),
+                found.worst_loss_pct().map_or_else(String::new, percent),
+            ]);
+        }
+        self.grid(grid, out)
+    }
+}
+
+fn microseconds(us: f64) -> String {
+    match us {
+        100.0.. => format!("{us:.0}"),
+        10.0.. => format!("{us:.1}"),
+        _ => format!("{us:.2}"),
+    }
+}

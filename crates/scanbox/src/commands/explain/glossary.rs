@@ -1,0 +1,245 @@
+//! Words of the program's own screens: those of its domain, and the heads of columns of its tables.
+
+/// Words with one meaning, the first of which names it, and that meaning.
+pub type Entry = (&'static [&'static str], &'static str);
+
+/// The words, by name.
+pub const GLOSSARY: &[Entry] = &[
+    (&["base"], "The sweep that a new one is compared with: `scanbox compare BASE NEW`."),
+    (
+        &["stand-ins"],
+        "How many other kernels a pack has for a range of sizes, in case the first one cannot be compiled on a device.",
+    ),
+    (
+        &["addresses"],
+        "A dispatch whose arguments are device addresses in a push constant: one of the forms of `bench --dispatch`.",
+    ),
+    (
+        &["baked"],
+        "A dispatch whose arguments are specialization constants: another size needs another pipeline.",
+    ),
+    (
+        &["block"],
+        "Samples of one subject in one round, after a warm-up. Of arguments: a line of memory that has them. Of a \
+        space file: a product.",
+    ),
+    (
+        &["baseline", "copy of a baseline", "x base", "x baseline", "x free", "times as fast"],
+        "A program that runs another implementation, such as CUB. The column x base has how many times as fast scanbox is: 1.2 \
+         is 20 % more throughput.",
+    ),
+    (
+        &["best config", "best config now", "winner", "winners"],
+        "The config with the highest throughput at a size. Those within noise of it count as ties.",
+    ),
+    (
+        &["best constant", "worst value", "worst value loses", "must change with the size"],
+        "A parameter pinned to one value at all compared sizes, with everything else free: the value that loses least, what the \
+         worst value loses, and whether one value is not enough.",
+    ),
+    (
+        &["best kernel", "one kernel", "one kernel, kept", "one kernel, same contract"],
+        "The kernel that loses least against the ideal line if it serves every size. `scanbox explain metrics` says how that is \
+         judged.",
+    ),
+    (
+        &["blocked"],
+        "How many workgroups were kept from publishing, to see what the others do: `bench --blocked`.",
+    ),
+    (
+        &["buffers", "hot", "cold"],
+        "Hot: every call works on the same buffers. Cold: each call works on other ones than the calls before it, so caches do \
+         not have them.",
+    ),
+    (
+        &["ceiling", "copy", "read"],
+        "A kernel that moves the bytes of a scan (copy) or of a reduction (read) and does nothing else: the most that a scan \
+         can reach. The column copy % has what a config reaches of it.",
+    ),
+    (
+        &["chosen as", "selection of a row"],
+        "Why a config is in a benchmark: `scanbox explain selections` lists the reasons.",
+    ),
+    (
+        &["confirm", "confirmed", "confirmation"],
+        "`sweep --confirm K` measures the K fastest configs of each size again, in alternating blocks. What it finds decides.",
+    ),
+    (
+        &["config", "configs", "other configs"],
+        "A kernel plus its launch: workgroup size, and workgroup count or workgroups per \
+        compute unit. Its label is all of that as text.",
+    ),
+    (
+        &["coverage", "not covered"],
+        "The sizes at which a kernel must have been measured to be compared with others.",
+    ),
+    (
+        &["fallback", "fallbacks"],
+        "A workgroup that has waited too long computes the total of the tile before it by itself: how often that happened.",
+    ),
+    (
+        &["GB/s", "throughput", "gbps"],
+        "Throughput: the bytes that a call must read and write, divided by its time.",
+    ),
+    (&["heat"], "The subjects of a benchmark at one size and cache state: they are measured in turns."),
+    (
+        &["ICS", "ideal configuration set", "ideal"],
+        "The ideal configuration set: the best config of each size.",
+    ),
+    (
+        &["ideal line", "line", "I", "L", "L 1", "L 2"],
+        "The best throughput of each size on one device (I). The line of a kernel (L) has the best of its configs at each size.",
+    ),
+    (&["inserted", "insertions"], "Tiles whose totals a workgroup put in for others that were late."),
+    (
+        &["iqr", "spread", "q1", "q3"],
+        "How far samples lie apart: the interquartile range (from the first quartile to the third) over the median.",
+    ),
+    (
+        &["kernel", "kernels", "set of", "set"],
+        "What is compiled: family, batch size, vector width, lookback, block scan and more. A \
+        config adds how it is launched.",
+    ),
+    (
+        &["label"],
+        "A kernel or config as text, such as b4.vec4.par.rake.wg256. `scanbox explain LABEL` takes it apart.",
+    ),
+    (
+        &["launch", "launch ranges"],
+        "What to start at a size: a config and its workgroups. `scanbox analyze --at SIZE` says it.",
+    ),
+    (
+        &["lead", "more"],
+        "By how much the best config of a size is faster than the runner-up, in percent. A small one may be chance.",
+    ),
+    (&["level"], "The input, or the totals of the tiles of the level before, as an array."),
+    (
+        &[
+            "loss",
+            "loses at most",
+            "mean loss",
+            "worst loss",
+            "worst elsewhere",
+            "loses",
+            "worst",
+            "mean",
+            "arithmetic mean",
+        ],
+        "How much lower the throughput is than that of the best config of the size, in percent of it: of one kernel, one set or \
+         one value that serves several sizes the mean and the worst.",
+    ),
+    (
+        &["metric", "score", "its score", "term 1", "term 2", "w"],
+        "How one kernel for all sizes is judged. `scanbox explain metrics` \
+        has the formulas. A score is its value, a term what one size adds to it, w the weight of a size.",
+    ),
+    (&["measured at"], "The measured sizes behind an answer about another size."),
+    (
+        &["normalisation", "normalised by"],
+        "What throughput is divided by before a metric adds it up: `analyze --normalize`.",
+    ),
+    (
+        &["pack", "uses", "sees", "module", "on device", "on any device with subgroups of"],
+        "A file of kernels with the sizes that each is for, which a program opens to run scans: `scanbox pack` and `scanbox tune` \
+         make it. It lists devices, uses of scans, and portable kernels for devices that nobody has measured.",
+    ),
+    (&["pipeline", "pipelines", "compile"], "A kernel with a workgroup size, compiled by the driver."),
+    (&["point"], "A config at an input size."),
+    (
+        &["portability", "PP"],
+        "What a kernel is worth on several devices: the harmonic mean of the share of the best throughput that it has on each.",
+    ),
+    (&["portable kernel"], "The kernel that loses least on several devices together."),
+    (&["portfolio"], "A set of kernels, of which the fastest runs at each size: `analyze --portfolio K`."),
+    (
+        &["problem", "element"],
+        "What is computed: mode (inclusive, exclusive, reduce), element type, operator, in place or not.",
+    ),
+    (
+        &["push", "block - push", "baked - push", "form"],
+        "A dispatch whose arguments are push constants, and by how much other forms \
+        differ from it: `bench --dispatch`.",
+    ),
+    (
+        &[
+            "registers",
+            "most registers",
+            "spill",
+            "spills",
+            "spilled",
+            "spilled per subgroup",
+            "fewest subgroups per SIMD",
+        ],
+        "What the compiler of the driver says of a kernel: registers of an invocation, and what had no room in them and went to \
+         memory.",
+    ),
+    (&["round", "rounds"], "One turn of all subjects of a benchmark; in each they run in another order."),
+    (
+        &["row", "rows", "record"],
+        "What was measured of a config at a size: a line of a CSV file. `scanbox explain columns` says \
+        what it has.",
+    ),
+    (&["runner-up", "against"], "The second-fastest config or kernel, and by how much it is slower."),
+    (&["sample", "samples"], "One measurement. A row has the median of several."),
+    (
+        &["scratch", "scratch kept", "scratch bytes", "same contract"],
+        "Memory for tile states, tickets and totals. Kept: it belongs \
+        to one scan and needs no clearing. Same contract: its content is unknown before each call, as with CUB.",
+    ),
+    (&["search"], "Whether every set of kernels was tried, or one kernel more than the set before."),
+    (&["shared config"], "The config of a size that is best for several devices together."),
+    (&["size", "sizes", "n", "from n", "at n", "elements"], "Input elements of a call."),
+    (
+        &["span", "span us", "ordinary us", "us", "ns", "more ns"],
+        "Times of a call, in microseconds (us) or nanoseconds (ns). Steady, \
+        the default: one of many dependent calls back to back. Span: one call between two timestamps.",
+    ),
+    (&["spins"], "How often invocations read a tile state that was not there yet."),
+    (&["subject"], "What is measured: a config, a copy, or another implementation."),
+    (
+        &["suspect"],
+        "A config that decides alone and looks slower than before: `compare` asks to measure it again.",
+    ),
+    (&["sweep"], "Measuring a space on one device: `scanbox sweep`."),
+    (
+        &["tie", "ties"],
+        "How many configs of a size are within noise of the best one: any of them may be the best in the next run.",
+    ),
+    (&["tile", "tiles"], "The elements that one workgroup processes at a time."),
+    (
+        &["tile state"],
+        "What a tile tells later tiles: nothing yet (INVALID), its own total (AGGREGATE), the total of all \
+        elements up to its end (INCLUSIVE).",
+    ),
+    (&["total", "prefix"], "All elements of a tile combined; all elements before a tile combined."),
+    (
+        &["turn", "turns", "pair"],
+        "Two neighbouring blocks of one config, one of each program: `compare --pairs` measures so.",
+    ),
+    (
+        &["twin", "slower"],
+        "The calls of the timed path once more, untimed and compared: they show that timed calls were right.",
+    ),
+    (
+        &["units", "anchors"],
+        "Devices of one model. The column units % has how far they differ in a lead: half of them lie within \
+        it, and a smaller lead is a tie.",
+    ),
+    (&["warm-up"], "Calls right before the first sample: clocks fall when a device idles."),
+    (
+        &["workgroup", "workgroups", "workgroup size", "subgroup size"],
+        "Invocations that share memory and barriers; how many \
+        invocations one has, and how many workgroups a call starts. A subgroup is the part that runs in lockstep.",
+    ),
+];
+
+/// The entry of a word. Units at its end and capitals do not matter.
+pub fn entry(subject: &str) -> Option<&'static Entry> {
+    let exact = GLOSSARY.iter().find(|(words, _)| words.contains(&subject));
+    let plain = |word: &str| {
+        let word = word.trim().trim_end_matches('%').trim();
+        word.strip_suffix(" GB/s").unwrap_or(word).trim_end_matches(',').to_lowercase()
+    };
+    let is_asked = |word: &&str| plain(word) == plain(subject);
+    exact.or_else(|| GLOSSARY.iter().find(|(words, _)| words.iter().any(|word| is_asked(&word))))
+}
