@@ -40,6 +40,7 @@ mod options;
 mod outputs;
 mod pack;
 mod pack_check;
+mod pack_choice;
 mod pairs;
 mod problem;
 mod published;
