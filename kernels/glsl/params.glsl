@@ -28,6 +28,11 @@
 // ANY_ELEMENT        0, 1                       variant: whether arrays begin at any element; 0 where left out
 // INIT_FROM_MEMORY   0, 1                       variant: whether the initial value stands in memory; 0 where left out
 // WITH_TOTAL         0, 1                       variant: whether a scan stores its total too; 0 where left out
+// WITH_INIT          0, 1                       problem, variant: whether it begins with a value, where it needs none: not
+//                                               an exclusive scan of scanbox's own operators; 0 where left out
+// REVERSE            0, 1                       problem: whether the last element comes first; 0 where left out
+// SWAPPED            0, 1                       problem: whether a user's operator gets what comes earlier as its later
+//                                               operand; 0 where left out
 
 // Push where left out.
 #ifndef ARGUMENTS
@@ -44,6 +49,15 @@
 #endif
 #ifndef WITH_TOTAL
 #define WITH_TOTAL 0
+#endif
+#ifndef WITH_INIT
+#define WITH_INIT 0
+#endif
+#ifndef REVERSE
+#define REVERSE 0
+#endif
+#ifndef SWAPPED
+#define SWAPPED 0
 #endif
 
 #include "config.glsl"
@@ -113,6 +127,13 @@
 #if N_FROM_MEMORY && ARGUMENTS == ARGUMENTS_PUSH && RESET == RESET_EPOCH
 #error "N_FROM_MEMORY is not for calls that the host counts"
 #endif
+#endif
+
+// Whether it begins with a value: an exclusive scan of scanbox's own operators with the identity at least.
+#if defined(MODE) && ((MODE == MODE_EXCLUSIVE && OPERATOR != OPERATOR_USER) || WITH_INIT)
+#define HAS_INIT 1
+#else
+#define HAS_INIT 0
 #endif
 
 #ifdef REQUIRE_TILE_STATE

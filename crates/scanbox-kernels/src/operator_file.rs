@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use scanbox_model::problem::Element;
+use scanbox_model::problem::{Component, Element, StructureValue};
 use scanbox_model::user_operator::{OperatorName, Tolerance, UserOperator};
 use serde::{Deserialize, Serialize};
 
@@ -52,16 +52,11 @@ pub struct OperatorSource {
 pub struct OperatorFile {
     source: OperatorSource,
     operator: UserOperator,
+    fields: Vec<Field>,
     glue: String,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Component {
-    Uint,
-    Int,
-    Float,
-}
-
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Field {
     name: String,
     type_name: &'static str,
@@ -134,7 +129,38 @@ impl OperatorFile {
         let operator = UserOperator::new(name, hash, element, (facts.commutative, facts.tolerance))
             .map_err(|reason| failed(None, reason))?;
         let glue = glue(&fields, draws, hash_word(&operator));
-        Ok(Self { source, operator, glue })
+        Ok(Self { source, operator, fields, glue })
+    }
+
+    /// An element from a text with a number for each component of its fields, in their order: `1,-3,0.5`. A number may
+    /// say what it is, as in GLSL.
+    ///
+    /// # Errors
+    /// What is wrong with which of them.
+    pub fn value(&self, text: &str) -> Result<StructureValue, String> {
+        let parts: Vec<&str> = text.split(',').map(str::trim).collect();
+        let components = self.fields.iter().flat_map(|field| (0..field.components).map(move |at| (field, at)));
+        let components: Vec<(&Field, usize)> = components.collect();
+        if parts.len() != components.len() {
+            let fields: Vec<String> =
+                self.fields.iter().map(|field| format!("{} {}", field.type_name, field.name)).collect();
+            return Err(format!(
+                "{} numbers, where an element of {} has {}: {}",
+                parts.len(),
+                self.operator.name,
+                components.len(),
+                fields.join(", ")
+            ));
+        }
+        let words = components.iter().zip(parts).map(|(&(field, at), part)| {
+            let name = match field.components {
+                1 => field.name.clone(),
+                _ => format!("{}.{}", field.name, &"xyzw"[at..=at]),
+            };
+            let word = field.component.read(part).map_err(|reason| format!("field {name}: {reason}"))?;
+            Ok((field.component, word))
+        });
+        StructureValue::new(words.collect::<Result<Vec<_>, String>>()?)
     }
 
     /// What is known of it without the file.

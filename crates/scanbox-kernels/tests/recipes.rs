@@ -129,7 +129,7 @@ fn binding(place: Place, problem: &Problem, tiles: u64, told: u64) -> Binding {
         Place::Scratch(offset) => Binding::Scratch(offset),
         Place::Counts => Binding::Counts(tiles),
         Place::Total => Binding::Total,
-        Place::Initial => Binding::Initial(problem.init().unwrap().bits),
+        Place::Initial => Binding::Initial(problem.first_words().unwrap()),
         Place::Elements => Binding::Elements(u32::try_from(told).unwrap_or(u32::MAX)),
     }
 }

@@ -5,7 +5,7 @@ use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Operator, Problem};
 use scanbox_model::user_operator::UserOperator;
 
-use super::constants::{define, operator_defines, word};
+use super::constants::{direction_defines, init_define, initial_words, define, operator_defines, word};
 use crate::input::{Input, InputKind};
 use crate::plan::{Binding, Expected, Pass, Plan, PlanKind, PushWord, Scratch, Shader, Tickets};
 
@@ -65,9 +65,12 @@ pub(super) fn operator_shader(
 ) -> Shader {
     let workgroup_size = WORKGROUP_SIZE.min(device.max_workgroup_size);
     let [hash, commutative] = operator_defines(user);
+    let begins = problem.init_words().and_then(|_| init_define(problem));
+    let more = direction_defines(problem, true).chain(begins);
     Shader {
         root,
-        defines: vec![
+        defines: [
+
             ("WORKGROUP_SIZE", workgroup_size),
             ("SUBGROUP_SIZE", device.subgroup_size),
             ("BATCH_SIZE", 1),
@@ -78,11 +81,19 @@ pub(super) fn operator_shader(
             ("OPERATOR", define(Operator::User)),
             hash,
             commutative,
-        ],
+        ]
+        .into_iter()
+        .chain(more)
+        .collect(),
         workgroup_size,
         subgroup_size: device.subgroup_size,
         operator_file: true,
     }
+}
+
+/// What the answer begins with, where somebody said so.
+fn first_words(problem: &Problem) -> impl Iterator<Item = PushWord> + use<> {
+    problem.init_words().map(|words| initial_words(problem, words)).into_iter().flatten()
 }
 
 /// The shaders that a session about this problem needs beside [`super::helper_shaders`]: none for scanbox's own
@@ -131,7 +142,8 @@ pub fn operator_load(
     let step = |step: u32, invocations: u64| {
         let bindings = [Binding::Input, Binding::Reference, Binding::Output];
         let shader = shader("operator_reference.comp", &[("REFERENCE_STEP", step)]);
-        pass(shader, &bindings, vec![word(n), word(chunk_elements)], invocations)
+        let words = [word(n), word(chunk_elements)].into_iter().chain(first_words(problem)).collect();
+        pass(shader, &bindings, words, invocations)
     };
     let every = OPERATOR_LAWS.iter().fold(0, |bits, law| bits | law.bit);
     let mut check = operator_check(problem, user, n, every, device);
@@ -177,7 +189,7 @@ pub fn operator_check(
             co_resident: false,
             shader,
             bindings: vec![Binding::Input, Binding::Reference, Binding::Report],
-            words: vec![word(n), tolerance, PushWord::Value(laws)],
+            words: [word(n), tolerance, PushWord::Value(laws)].into_iter().chain(first_words(problem)).collect(),
         }],
     }
 }

@@ -41,7 +41,7 @@ pub struct PackArgs {
     files: Vec<PathBuf>,
 
     /// In place of files: these problems for any device with the subgroup sizes of --portable, TYPE:OPERATOR:MODE with
-    /// :in-place behind, as u32:add:exclusive
+    /// :in-place, :reverse or :init=VALUE behind, as u32:add:exclusive
     #[arg(
         long,
         value_name = "PROBLEMS",

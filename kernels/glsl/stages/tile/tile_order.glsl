@@ -20,6 +20,14 @@ const uint TILE_ELEMENTS = WORKGROUP_SIZE * BATCH_SIZE * LANES;
 #define TILE_ORDER TILE_ORDER_WORKGROUP_ID
 #endif
 
+// How many elements tiles have together. From the last element on they are whole vectors: where the array begins with a
+// part of one, so does the array that is gone through. The places in front of it hold nothing.
+#if REVERSE
+#define IN_TILES ((ELEMENTS + (LANES - 1u)) / LANES * LANES)
+#else
+#define IN_TILES ELEMENTS
+#endif
+
 uint tile_count() {
     return (ELEMENTS + (TILE_ELEMENTS - 1u)) / TILE_ELEMENTS;
 }
@@ -38,7 +46,7 @@ uint tile_count() {
 // Tickets that a call takes.
 uint call_tickets() {
 #ifdef PERSISTENT
-    const uint full_tiles = ELEMENTS / TILE_ELEMENTS;
+    const uint full_tiles = IN_TILES / TILE_ELEMENTS;
     return TILE_ORDER == TILE_ORDER_TICKET ? params.workgroups + full_tiles : full_tiles;
 #else
     return params.workgroups;
