@@ -21,6 +21,7 @@ uvec2 element_address(const uvec2 base, const uint index, const uint bytes) {
     return uvec2(low, base.y + high + carry);
 }
 
+#if defined(REVERSE) && REVERSE
 // The address so many elements before another one.
 uvec2 address_before(const uvec2 base, const uint index, const uint bytes) {
     uint high;
@@ -30,4 +31,5 @@ uvec2 address_before(const uvec2 base, const uint index, const uint bytes) {
     low = usubBorrow(base.x, low, borrow);
     return uvec2(low, base.y - high - borrow);
 }
+#endif
 #endif

@@ -56,6 +56,18 @@ Element element_of(const Address array, const uint index) {
     return loaded_element(elements.at[0]);
 }
 
+// An element of the input as it is combined.
+Element taken(const uint index) {
+    const Element value = element_of(params.source_address, index);
+#if TRANSFORM_INPUT && REVERSE
+    return transform_input(value, params.n - 1u - index);
+#elif TRANSFORM_INPUT
+    return transform_input(value, index);
+#else
+    return value;
+#endif
+}
+
 // What the first element is combined with: nothing, or the initial value.
 Element behind_nothing(const Element first) {
 #if HAS_INIT
@@ -80,10 +92,10 @@ bool is_as_defined(const uint index) {
         if (MODE == MODE_EXCLUSIVE) {
             return same(nothing(), found);
         }
-        return same(behind_nothing(element_of(params.source_address, 0u)), found);
+        return same(behind_nothing(taken(0u)), found);
     }
     // An exclusive scan is one element behind, and its first one is combined with nothing.
-    const Element next = element_of(params.source_address, MODE == MODE_EXCLUSIVE ? index - 1u : index);
+    const Element next = taken(MODE == MODE_EXCLUSIVE ? index - 1u : index);
     if (MODE == MODE_EXCLUSIVE && index == 1u) {
         return same(behind_nothing(next), found);
     }
@@ -108,7 +120,7 @@ MAIN {
     if (index >= params.n) {
         return;
     }
-    const Element value = element_of(params.source_address, index);
+    const Element value = taken(index);
     uint failed = is_as_defined(index) ? 0u : CHECK_DEFINITION;
     failed |= keeps_identity(value) ? 0u : CHECK_IDENTITY;
     if (index >= 1u) {
@@ -116,7 +128,7 @@ MAIN {
     }
     if (index >= 2u) {
         const Element before = element_of(params.answer_address, index - 2u);
-        const Element middle = element_of(params.source_address, index - 1u);
+        const Element middle = taken(index - 1u);
         failed |= associates(before, middle, value) ? 0u : CHECK_ASSOCIATIVE;
     }
     failed &= params.laws;

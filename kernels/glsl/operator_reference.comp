@@ -6,6 +6,7 @@
 // REFERENCE_STEP_TOTALS: every invocation combines its chunk.
 // REFERENCE_STEP_PREFIXES: one invocation goes through the totals: each becomes that of all chunks before it.
 // REFERENCE_STEP_SCAN: every invocation goes through its chunk again, from there on.
+// REFERENCE_STEP_TRANSFORM, once the answer is proved: what the file makes of it as it is stored.
 
 #extension GL_GOOGLE_include_directive : require
 #pragma use_vulkan_memory_model
@@ -49,6 +50,18 @@ uint chunk_length(const uint chunk) {
 #define IN_CHUNK(i, count) (i)
 #endif
 
+// Element i of a chunk of the input, as it is combined.
+Element taken(const InputElements source, const uint chunk, const uint i, const uint count) {
+    const Element value = loaded_element(source.at[IN_CHUNK(i, count)]);
+#if TRANSFORM_INPUT && REVERSE
+    return transform_input(value, params.n - 1u - chunk_begin(chunk) - i);
+#elif TRANSFORM_INPUT
+    return transform_input(value, chunk_begin(chunk) + i);
+#else
+    return value;
+#endif
+}
+
 InputElements chunk_source(const uint chunk) {
     return InputElements(CHUNK_ADDRESS(params.source_address, chunk));
 }
@@ -78,12 +91,12 @@ void take_step(const uint chunk) {
     }
     InputElements source = chunk_source(chunk);
     const uint count = chunk_length(chunk);
-    Element total = loaded_element(source.at[IN_CHUNK(0u, count)]);
+    Element total = taken(source, chunk, 0u, count);
     if (chunk == 0u) {
         total = behind_nothing(total);
     }
     for (uint i = 1u; i < count; ++i) {
-        total = combine(total, loaded_element(source.at[IN_CHUNK(i, count)]));
+        total = combine(total, taken(source, chunk, i, count));
     }
     ChunkTotals totals = ChunkTotals(params.totals_address);
     totals.at[chunk] = stored_element(total);
@@ -106,6 +119,24 @@ void take_step(const uint chunk) {
     }
 }
 
+#elif REFERENCE_STEP == REFERENCE_STEP_TRANSFORM
+
+void take_step(const uint chunk) {
+#if TRANSFORM_OUTPUT
+    if (chunk >= chunk_count()) {
+        return;
+    }
+    const uint begin = chunk_begin(chunk);
+    const uint count = chunk_length(chunk);
+    ChunkTotals answer = ChunkTotals(element_address(params.target_address, begin, ELEMENT_BYTES));
+    for (uint i = 0u; i < count; ++i) {
+        // A reduction has one element.
+        const uint index = MODE == MODE_REDUCE ? 0u : begin + i;
+        answer.at[i] = stored_element(transform_output(loaded_element(answer.at[i]), index));
+    }
+#endif
+}
+
 #else
 
 void take_step(const uint chunk) {
@@ -118,7 +149,7 @@ void take_step(const uint chunk) {
     const uint count = chunk_length(chunk);
     Element running = chunk == 0u ? nothing() : loaded_element(totals.at[chunk]);
     for (uint i = 0u; i < count; ++i) {
-        const Element value = loaded_element(source.at[IN_CHUNK(i, count)]);
+        const Element value = taken(source, chunk, i, count);
         const Element before = running;
         if (chunk == 0u && i == 0u) {
             running = behind_nothing(value);

@@ -31,6 +31,8 @@
 // WITH_INIT          0, 1                       problem, variant: whether it begins with a value, where it needs none: not
 //                                               an exclusive scan of scanbox's own operators; 0 where left out
 // REVERSE            0, 1                       problem: whether the last element comes first; 0 where left out
+// TRANSFORM_INPUT    0, 1                       problem: whether a user's file transforms what is loaded; 0 where left out
+// TRANSFORM_OUTPUT   0, 1                       problem: whether it transforms what is stored; 0 where left out
 // SWAPPED            0, 1                       problem: whether a user's operator gets what comes earlier as its later
 //                                               operand; 0 where left out
 
@@ -59,12 +61,19 @@
 #ifndef SWAPPED
 #define SWAPPED 0
 #endif
+#ifndef TRANSFORM_INPUT
+#define TRANSFORM_INPUT 0
+#endif
+#ifndef TRANSFORM_OUTPUT
+#define TRANSFORM_OUTPUT 0
+#endif
 
 #include "config.glsl"
 
 #define REFERENCE_STEP_TOTALS 0
 #define REFERENCE_STEP_PREFIXES 1
 #define REFERENCE_STEP_SCAN 2
+#define REFERENCE_STEP_TRANSFORM 3
 
 #define GROUP_STATE_ADDED 0
 #define GROUP_STATE_PUBLISHED 1

@@ -27,7 +27,7 @@ use scanbox_pack::{
     Split, StatesFormula,
 };
 
-use self::constants::direction_defines;
+use self::constants::{direction_defines, transform_defines};
 use self::copy_and_check::{fill_recipe, prepare_recipe};
 use self::resolve::{co_resident, passes_totals_on};
 use self::shader::shader;
@@ -45,7 +45,7 @@ pub use resolve::{ASSUMED_UNITS, Resolved, input_kind, launched_per_call, resolv
 pub use rule_list::{RuleEntry, rules};
 pub use rules::{legal, resident, variant_legal};
 pub use scanbox_pack::levels::LAST_LEVEL_TILES;
-pub use user_operator::{OPERATOR_LAWS, OperatorLaw, operator_check, operator_load, operator_shaders};
+pub use user_operator::{OPERATOR_LAWS, OperatorLaw, operator_check, operator_finish, operator_load, operator_shaders};
 
 pub use crate::variant::{LineUse, MAX_BLOCKING, Variant};
 
@@ -152,6 +152,7 @@ fn only_pass(resolved: &Resolved<'_>, variant: Variant) -> RecipePass<Shader> {
     }
     let mut module = shader(resolved);
     module.defines.extend(direction_defines(problem, true));
+    module.defines.extend(transform_defines(problem, true, true));
     of_variant(RecipePass { module, places, words }, variant, Some(problem))
 }
 

@@ -19,6 +19,7 @@ use crate::wgsl::WgslSources;
 mod config_source;
 mod flat;
 mod probes;
+mod purity;
 
 pub use flat::compile_flat;
 pub use probes::{ProbeShader, compile_probe, held_by, probe_hash};
@@ -167,7 +168,16 @@ impl Compiler {
         &self,
         shader: &Shader,
     ) -> Result<(shaderc::Compiler, shaderc::CompileOptions<'_>), CompileError> {
-        let (compiler, mut options) = plain_tools()?;
+        self.tools_with(shader, plain_options()?)
+    }
+
+    /// The same, with these options beside.
+    fn tools_with<'a>(
+        &'a self,
+        shader: &Shader,
+        mut options: shaderc::CompileOptions<'a>,
+    ) -> Result<(shaderc::Compiler, shaderc::CompileOptions<'a>), CompileError> {
+        let compiler = shaderc::Compiler::new().map_err(|error| CompileError::Compiler(error.to_string()))?;
         for (name, value) in &shader.defines {
             options.add_macro_definition(name, Some(&value.to_string()));
         }
@@ -238,15 +248,20 @@ impl Compiler {
     }
 }
 
-/// shaderc, and the options of all shaders.
+/// shaderc, and the options.
 fn plain_tools<'a>() -> Result<(shaderc::Compiler, shaderc::CompileOptions<'a>), CompileError> {
     let none = |error: shaderc::Error| CompileError::Compiler(error.to_string());
-    let compiler = shaderc::Compiler::new().map_err(none)?;
+    Ok((shaderc::Compiler::new().map_err(none)?, plain_options()?))
+}
+
+/// The options of all shaders.
+fn plain_options<'a>() -> Result<shaderc::CompileOptions<'a>, CompileError> {
+    let none = |error: shaderc::Error| CompileError::Compiler(error.to_string());
     let mut options = shaderc::CompileOptions::new().map_err(none)?;
     options.set_target_env(shaderc::TargetEnv::Vulkan, shaderc::EnvVersion::Vulkan1_3 as u32);
     options.set_optimization_level(shaderc::OptimizationLevel::Performance);
     options.set_warnings_as_errors();
-    Ok((compiler, options))
+    Ok(options)
 }
 
 fn failed(shader: &Shader, log: &str) -> CompileError {

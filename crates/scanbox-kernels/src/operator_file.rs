@@ -1,14 +1,14 @@
 //! Files of users' operators: what one says of itself, and the GLSL that follows from its fields.
 //!
 //! A file has a line `#pragma scanbox operator(commutative = no, exact = yes)`, a `struct Element` of 4, 8 or 16
-//! bytes, and the functions `identity`, `combine` and, unless random words will do, `draw` (kernels/README.md, "Your
-//! own operator"). Everything else is the GLSL compiler's to say.
+//! bytes, and the functions `identity`, `combine` and, unless random words will do, `draw`; it may have
+//! `transform_input` and `transform_output` (kernels/README.md, "Your own operator"). Everything else is the GLSL compiler's to say.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
 use scanbox_model::problem::{Component, Element, StructureValue};
-use scanbox_model::user_operator::{OperatorName, Tolerance, UserOperator};
+use scanbox_model::user_operator::{OperatorName, Tolerance, Transforms, UserOperator};
 use serde::{Deserialize, Serialize};
 
 /// The largest file that is read, in bytes.
@@ -118,6 +118,10 @@ impl OperatorFile {
                 return Err(failed(None, reason));
             }
         }
+        let transforms = Transforms {
+            input: transforms(&tokens, "transform_input").map_err(|(line, reason)| failed(line, reason))?,
+            output: transforms(&tokens, "transform_output").map_err(|(line, reason)| failed(line, reason))?,
+        };
         let draws = defines(&tokens, "draw");
         if !draws && floats {
             let reason = "there is no function `Element draw(const uvec2 random, const uint index)`, which makes elements for \
@@ -127,7 +131,8 @@ impl OperatorFile {
         let hash = blake3::hash(source.text.as_bytes());
         let hash = u64::from_be_bytes(*hash.as_bytes().first_chunk().expect("a hash has 32 bytes"));
         let operator = UserOperator::new(name, hash, element, (facts.commutative, facts.tolerance))
-            .map_err(|reason| failed(None, reason))?;
+            .map_err(|reason| failed(None, reason))?
+            .with_transforms(transforms);
         let glue = glue(&fields, draws, hash_word(&operator));
         Ok(Self { source, operator, fields, glue })
     }
@@ -232,6 +237,26 @@ fn defines(tokens: &[Token<'_>], function: &str) -> bool {
         let [result, name, sign] = three else { return false };
         (result.text, name.text, sign.text) == ("Element", function, "(")
     })
+}
+
+/// Whether there is a transform of this name, which has to be a function from an element and its index to an element.
+fn transforms(tokens: &[Token<'_>], function: &str) -> Result<bool, WrongLine> {
+    let Some(place) = tokens.iter().position(|token| token.text == function) else { return Ok(false) };
+    let line = Some(tokens[place].line);
+    let wrong = |what: &str| {
+        (line, format!("`{function}` {what}: it is `Element {function}(const Element value, const uint index)`"))
+    };
+    let result = place.checked_sub(1).map_or("", |before| tokens[before].text);
+    if result != "Element" {
+        return Err(wrong(&format!("returns `{result}`, and elements stay elements")));
+    }
+    let is_type = |token: &&str| !matches!(*token, "const" | "in");
+    let parameters = tokens[place + 1..].iter().map(|token| token.text).take_while(|text| *text != ")");
+    let parameters: Vec<&str> = parameters.filter(is_type).collect();
+    match &*parameters {
+        ["(", "Element", _, ",", "uint", _] => Ok(true),
+        _ => Err(wrong("has other parameters")),
+    }
 }
 
 /// What the pragma says.

@@ -6,6 +6,7 @@
 //! most, and one where only the device knows how many elements there are.
 
 mod chosen;
+pub mod fresh;
 mod portable;
 mod uses;
 

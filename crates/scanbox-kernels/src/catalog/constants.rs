@@ -49,6 +49,18 @@ fn swaps(problem: &Problem) -> bool {
     problem.is_reversed() && !problem.commutes()
 }
 
+/// What a shader has to be compiled with so that a user's file transforms what it loads of the input, and what it stores
+/// of the output.
+pub(super) fn transform_defines(
+    problem: &Problem,
+    input: bool,
+    output: bool,
+) -> impl Iterator<Item = (&'static str, u32)> + use<> {
+    let has = problem.user().map(|user| user.transforms).unwrap_or_default();
+    let defines = [("TRANSFORM_INPUT", has.input && input), ("TRANSFORM_OUTPUT", has.output && output)];
+    defines.into_iter().filter(|(_, has)| *has).map(|(name, _)| (name, 1))
+}
+
 /// What a shader has to be compiled with so that elements are combined in the direction of a problem. `of_array`:
 /// whether it goes over the array; over totals it goes forward whatever the direction is, with the same operands.
 pub(super) fn direction_defines(

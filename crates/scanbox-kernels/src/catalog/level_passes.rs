@@ -8,7 +8,7 @@ use scanbox_model::config::{BlockScan, Config, Family, Kernel, LoadLayout, Subgr
 use scanbox_model::problem::{Mode, Placement, Problem};
 use scanbox_pack::{LevelPasses, Place, RecipePass, RecipeWord, ScratchPart};
 
-use super::constants::{direction_defines, initial_words};
+use super::constants::{direction_defines, initial_words, transform_defines};
 use super::resolve::Resolved;
 use super::shader::shader;
 use super::variant_pass::of_variant;
@@ -83,7 +83,15 @@ impl Level<'_> {
     ) -> RecipePass<Shader> {
         let Resolved { n, device, .. } = *self.of;
         let mut module = Shader { root, ..shader(&Resolved::new(config, problem, n, device)) };
-        module.defines.extend(direction_defines(&self.of.problem, !self.of_totals));
+        let of = &self.of.problem;
+        module.defines.extend(direction_defines(of, !self.of_totals));
+        // Each is done once: by the first pass that reads the input, and by the last one that writes the output.
+        let reads = !self.of_totals && root != "propagate.comp";
+        let stores = match of.mode() {
+            Mode::Reduce => root == "one_workgroup.comp",
+            _ => !self.of_totals && !matches!(root, "reduce_tiles.comp" | "scan_tiles.comp"),
+        };
+        module.defines.extend(transform_defines(of, reads, stores));
         let pass = RecipePass { module, places: places.to_vec(), words: vec![RecipeWord::Elements] };
         of_variant(pass, self.variant, begins)
     }

@@ -1,7 +1,7 @@
 //! Input and reference of a user's operator, which the device makes: the CPU does not know it.
 
 use gpu_allocator::MemoryLocation;
-use scanbox_kernels::catalog::{OPERATOR_LAWS, OperatorLaw, operator_check, operator_load};
+use scanbox_kernels::catalog::{OPERATOR_LAWS, OperatorLaw, operator_check, operator_finish, operator_load};
 use scanbox_kernels::input::Input;
 use scanbox_kernels::plan::Plan;
 use scanbox_model::problem::{Mode, Problem};
@@ -46,6 +46,9 @@ impl VulkanSession {
             let shown = self.breaking(problem, law, n, u64::from(first))?;
             let reason = format!("operator {}: {}; {shown}, input {input}", user.name, law.text);
             return Err(Failure::new(Status::WrongResult, reason));
+        }
+        if let Some(finish) = operator_finish(problem, user, n, &self.gpu.profile) {
+            self.report_of(&finish)?;
         }
         self.memory.made(problem, input, n);
         Ok(())

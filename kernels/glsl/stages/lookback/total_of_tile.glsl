@@ -57,8 +57,8 @@ Element total_of_tile(const uint tile) {
     [[dont_unroll]] for (uint row = 0u; row < BATCH_SIZE; row += FALLBACK_ROWS) {
         [[unroll]] for (uint k = 0u; k < FALLBACK_ROWS; ++k) {
             if (BATCH_SIZE % FALLBACK_ROWS == 0u || row + k < BATCH_SIZE) {
-                const uint v = (row + k) * WORKGROUP_SIZE + invocation_rank();
-                const Vector vector = WHOLE_VECTOR(source, tile, v);
+                const Vector vector =
+                    WHOLE_VECTOR(source, tile, (row + k) * WORKGROUP_SIZE + invocation_rank());
                 share = combine(share, vector_total(vector));
             }
         }

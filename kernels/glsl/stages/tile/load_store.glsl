@@ -70,29 +70,27 @@ uint item_vector(const uint k) {
 
 // Vector v of a tile that has this many elements left. Vectors that are there as a whole go as a whole: only the one in
 // which the input ends goes element by element.
-Vector load_vector(const uint tile, const uint v, const uint left) {
-    InputVectors source = tile_source(tile);
+Vector load_vector(const TileSource source, const uint v, const uint left) {
     if ((v + 1u) * LANES <= left) {
-        return WHOLE_VECTOR(source, tile, v);
+        return WHOLE_VECTOR(source, source, v);
     }
     Vector vector = VECTOR_OF(identity());
     [[unroll]] for (uint i = 0u; i < LANES; ++i) {
         if (v * LANES + i < left) {
-            LANE(vector, i) = ONE_LANE(source, tile, v, i);
+            LANE(vector, i) = ONE_LANE(source, source, v, i);
         }
     }
     return vector;
 }
 
-void store_vector(const uint tile, const uint v, const uint left, const Vector vector) {
-    OutputVectors target = tile_target(tile);
+void store_vector(const TileTarget target, const uint v, const uint left, const Vector vector) {
     if ((v + 1u) * LANES <= left) {
-        PUT_VECTOR(target, tile, v, vector);
+        PUT_VECTOR(target, target, v, vector);
         return;
     }
     [[unroll]] for (uint i = 0u; i < LANES; ++i) {
         if (v * LANES + i < left) {
-            PUT_LANE(target, tile, v, i, LANE(vector, i));
+            PUT_LANE(target, target, v, i, LANE(vector, i));
         }
     }
 }
@@ -106,7 +104,7 @@ uint elements_left(const uint tile) {
 
 void load_partial_tile(const uint tile, out Vector items[BATCH_SIZE]) {
     [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
-        items[k] = load_vector(tile, item_vector(k), elements_left(tile));
+        items[k] = load_vector(SOURCE_OF(tile), item_vector(k), elements_left(tile));
     }
 }
 
@@ -149,7 +147,7 @@ void load_partial_tile(const uint tile, out Vector items[BATCH_SIZE]) {
 
 void store_partial_tile(const uint tile, const Vector items[BATCH_SIZE]) {
     [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
-        store_vector(tile, item_vector(k), elements_left(tile), items[k]);
+        store_vector(TARGET_OF(tile), item_vector(k), elements_left(tile), items[k]);
     }
 }
 
@@ -303,7 +301,9 @@ void store_total(const Element total) {
 #else
     OutputVectors target = tile_target(0u);
 #endif
-#if HAS_INIT
+#if TRANSFORM_OUTPUT
+    STORE_LANE(target, 0, 0, transform_output(what_comes_first(total), 0u));
+#elif WITH_INIT
     STORE_LANE(target, 0, 0, what_comes_first(total));
 #else
     STORE_LANE(target, 0, 0, total);

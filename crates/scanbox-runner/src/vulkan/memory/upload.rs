@@ -85,7 +85,9 @@ impl Large {
     /// Whether input and answer of `n` elements of a problem are among those that are loaded, and begin where vectors
     /// may.
     pub fn has_window(&self, problem: &Problem, n: u64) -> bool {
-        self.loaded.is_some_and(|loaded| n <= loaded.n)
+        // A transform knows the index of an element, which is another one in another array.
+        let is_placed = problem.is_reversed() && problem.user().is_some_and(|user| user.transforms.any());
+        self.loaded.is_some_and(|loaded| n <= loaded.n && (!is_placed || n == loaded.n))
             && (n == 0 || self.begin(problem, n).is_multiple_of(MOST_VECTOR_BYTES))
     }
 
