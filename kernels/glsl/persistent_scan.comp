@@ -111,7 +111,7 @@ MAIN {
     read_turn();
     clear_stale_groups();
     uint tile = rendezvous_begin();
-    const uint full_tiles = IN_TILES / TILE_ELEMENTS;
+    const uint full_tiles = ELEMENTS / TILE_ELEMENTS;
     uint round = 0u;
 #if FALLS_BACK
     if (tile >= tile_count()) {

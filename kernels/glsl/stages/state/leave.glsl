@@ -32,7 +32,7 @@ bool clears_old_states() {
 // By all invocations of one workgroup. The tile that the input ends in may have no state, and nobody asks for it.
 void clear_old_states() {
     if (clears_old_states()) {
-        const uint tiles = IN_TILES / TILE_ELEMENTS;
+        const uint tiles = ELEMENTS / TILE_ELEMENTS;
         for (uint tile = tiles + invocation_rank(); tile < MOST_TILES; tile += WORKGROUP_SIZE) {
             clear_state_at(STATES_ADDRESS, tile);
         }

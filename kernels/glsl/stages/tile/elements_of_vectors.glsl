@@ -60,24 +60,24 @@ uint index_in_array(const uint tile, const uint v, const uint i) {
 #endif
 
 #if TRANSFORM_INPUT
-#define TAKEN(value, tile, v, i) transform_input(value, index_in_array(tile, v, i))
+#define ELEMENT_TAKEN(value, tile, v, i) transform_input(value, index_in_array(tile, v, i))
 #else
-#define TAKEN(value, tile, v, i) (value)
+#define ELEMENT_TAKEN(value, tile, v, i) (value)
 #endif
 #if TRANSFORM_OUTPUT
-#define GIVEN(value, tile, v, i) transform_output(value, index_in_array(tile, v, i))
+#define ELEMENT_GIVEN(value, tile, v, i) transform_output(value, index_in_array(tile, v, i))
 #else
-#define GIVEN(value, tile, v, i) (value)
+#define ELEMENT_GIVEN(value, tile, v, i) (value)
 #endif
 
 Element one_lane(const uint tile, const uint v, const uint i) {
     InputVectors source = tile_source(tile);
-    return TAKEN(LOAD_LANE(source, IN_ARRAY(v), lane_in_array(i)), tile, v, i);
+    return ELEMENT_TAKEN(LOAD_LANE(source, IN_ARRAY(v), lane_in_array(i)), tile, v, i);
 }
 
 void put_lane(const uint tile, const uint v, const uint i, const Element value) {
     OutputVectors target = tile_target(tile);
-    STORE_LANE(target, IN_ARRAY(v), lane_in_array(i), GIVEN(value, tile, v, i));
+    STORE_LANE(target, IN_ARRAY(v), lane_in_array(i), ELEMENT_GIVEN(value, tile, v, i));
 }
 
 Vector whole_vector(const uint tile, const uint v) {
@@ -96,7 +96,7 @@ Vector whole_vector(const uint tile, const uint v) {
     const Vector stored = loaded_vector(source.at[IN_ARRAY(v)]);
     Vector vector = stored;
     [[unroll]] for (uint i = 0u; i < LANES; ++i) {
-        LANE(vector, i) = TAKEN(LANE(stored, lane_in_array(i)), tile, v, i);
+        LANE(vector, i) = ELEMENT_TAKEN(LANE(stored, lane_in_array(i)), tile, v, i);
     }
     return vector;
 }
@@ -114,7 +114,7 @@ void put_vector(const uint tile, const uint v, const Vector vector) {
 #endif
     Vector given = vector;
     [[unroll]] for (uint i = 0u; i < LANES; ++i) {
-        LANE(given, lane_in_array(i)) = GIVEN(LANE(vector, i), tile, v, i);
+        LANE(given, lane_in_array(i)) = ELEMENT_GIVEN(LANE(vector, i), tile, v, i);
     }
     OutputVectors target = tile_target(tile);
     target.at[IN_ARRAY(v)] = stored_vector(given);

@@ -54,7 +54,7 @@ OutputVectors tile_target(const uint tile) {
 }
 
 bool is_full(const uint tile) {
-    return tile < IN_TILES / TILE_ELEMENTS;
+    return tile < ELEMENTS / TILE_ELEMENTS;
 }
 
 #include "stages/tile/elements_of_vectors.glsl"

@@ -20,8 +20,8 @@ const uint TILE_ELEMENTS = WORKGROUP_SIZE * BATCH_SIZE * LANES;
 #define TILE_ORDER TILE_ORDER_WORKGROUP_ID
 #endif
 
-// How many elements tiles have together. From the last element on they are whole vectors: where the array begins with a
-// part of one, so does the array that is gone through. The places in front of it hold nothing.
+// How many elements tiles have together. From the last element on they are whole vectors: where the array ends with a
+// part of one, so does the first tile begin, and the places in front of that hold nothing. Full tiles are counted as ever.
 #if REVERSE
 #define IN_TILES ((ELEMENTS + (LANES - 1u)) / LANES * LANES)
 #else
@@ -46,7 +46,7 @@ uint tile_count() {
 // Tickets that a call takes.
 uint call_tickets() {
 #ifdef PERSISTENT
-    const uint full_tiles = IN_TILES / TILE_ELEMENTS;
+    const uint full_tiles = ELEMENTS / TILE_ELEMENTS;
     return TILE_ORDER == TILE_ORDER_TICKET ? params.workgroups + full_tiles : full_tiles;
 #else
     return params.workgroups;
