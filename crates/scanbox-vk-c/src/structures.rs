@@ -18,7 +18,7 @@ pub const SCANBOX_MODE_EXCLUSIVE: u32 = 1;
 pub const SCANBOX_MODE_REDUCE: u32 = 2;
 /// Combined with one of these: elements are combined from the last one on, element i of an inclusive scan from element i
 /// to the last one, and an initial value stands behind that. Operands keep their order.
-pub const SCANBOX_MODE_REVERSE: u32 = 0x10;
+pub const SCANBOX_MODE_REVERSE: u32 = 16;
 
 /// A promise: workgroups that have started make progress, whatever others wait for.
 pub const SCANBOX_PROMISE_PROGRESS: u32 = 1;
