@@ -28,10 +28,10 @@
 // ANY_ELEMENT        0, 1                       variant: whether arrays begin at any element; 0 where left out
 // INIT_FROM_MEMORY   0, 1                       variant: whether the initial value stands in memory; 0 where left out
 // WITH_TOTAL         0, 1                       variant: whether a scan stores its total too; 0 where left out
-// WITH_INIT          0, 1                       problem, variant: whether it begins with a value, where it needs none: not
-//                                               an exclusive scan of scanbox's own operators; 0 where left out
+// WITH_INIT          0, 1                       problem, variant: whether it begins with a value, where that is not so
+//                                               anyway: exclusive scans of scanbox's own; 0 where left out
 // REVERSE            0, 1                       problem: whether the last element comes first; 0 where left out
-// TRANSFORM_INPUT    0, 1                       problem: whether a user's file transforms what is loaded; 0 where left out
+// TRANSFORM_INPUT    0, 1                       problem: whether a file transforms what is loaded; 0 where left out
 // TRANSFORM_OUTPUT   0, 1                       problem: whether it transforms what is stored; 0 where left out
 // SWAPPED            0, 1                       problem: whether a user's operator gets what comes earlier as its later
 //                                               operand; 0 where left out

@@ -45,7 +45,9 @@ pub use resolve::{ASSUMED_UNITS, Resolved, input_kind, launched_per_call, resolv
 pub use rule_list::{RuleEntry, rules};
 pub use rules::{legal, resident, variant_legal};
 pub use scanbox_pack::levels::LAST_LEVEL_TILES;
-pub use user_operator::{OPERATOR_LAWS, OperatorLaw, operator_check, operator_finish, operator_load, operator_shaders};
+pub use user_operator::{
+    OPERATOR_LAWS, OperatorLaw, operator_check, operator_finish, operator_load, operator_shaders,
+};
 
 pub use crate::variant::{LineUse, MAX_BLOCKING, Variant};
 

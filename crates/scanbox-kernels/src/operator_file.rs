@@ -144,7 +144,8 @@ impl OperatorFile {
     /// What is wrong with which of them.
     pub fn value(&self, text: &str) -> Result<StructureValue, String> {
         let parts: Vec<&str> = text.split(',').map(str::trim).collect();
-        let components = self.fields.iter().flat_map(|field| (0..field.components).map(move |at| (field, at)));
+        let components =
+            self.fields.iter().flat_map(|field| (0..field.components).map(move |at| (field, at)));
         let components: Vec<(&Field, usize)> = components.collect();
         if parts.len() != components.len() {
             let fields: Vec<String> =
@@ -244,7 +245,10 @@ fn transforms(tokens: &[Token<'_>], function: &str) -> Result<bool, WrongLine> {
     let Some(place) = tokens.iter().position(|token| token.text == function) else { return Ok(false) };
     let line = Some(tokens[place].line);
     let wrong = |what: &str| {
-        (line, format!("`{function}` {what}: it is `Element {function}(const Element value, const uint index)`"))
+        (
+            line,
+            format!("`{function}` {what}: it is `Element {function}(const Element value, const uint index)`"),
+        )
     };
     let result = place.checked_sub(1).map_or("", |before| tokens[before].text);
     if result != "Element" {

@@ -421,14 +421,23 @@ fn transforms_are_facts_of_a_file() {
     assert_eq!(facts(MAPPED), "commutative+exact+input+output");
     let check = |functions: &str, line: usize, expected: &str| {
         let text = format!("{}\n{functions}", with_functions("").source().text);
-        let error = OperatorFile::new(OperatorSource { path: "a.glsl".into(), text }).unwrap_err().to_string();
+        let error =
+            OperatorFile::new(OperatorSource { path: "a.glsl".into(), text }).unwrap_err().to_string();
         assert!(error.starts_with(&format!("a.glsl:{line}: ")) && error.contains(expected), "{error}");
     };
     let input = "`Element transform_input(const Element value, const uint index)`";
     check("uint transform_input(const Element value, const uint index) { return 0u; }", 7, "returns `uint`");
     check("\nElement transform_input(const Element value) { return value; }", 8, input);
-    check("Element transform_output(const uint index, const Element value) { return value; }", 7, "other parameters");
-    check("Element transform_output(inout Element value, const uint index) { return value; }", 7, "other parameters");
+    check(
+        "Element transform_output(const uint index, const Element value) { return value; }",
+        7,
+        "other parameters",
+    );
+    check(
+        "Element transform_output(inout Element value, const uint index) { return value; }",
+        7,
+        "other parameters",
+    );
 }
 
 #[test]
@@ -443,9 +452,14 @@ fn functions_of_a_file_are_pure() {
     };
     assert_eq!(outcome(""), Ok(()));
     assert_eq!(outcome(MAPPED), Ok(()));
-    let taken = |body: &str| format!("Element transform_input(const Element value, const uint index) {{\n{body}\n}}");
+    let taken =
+        |body: &str| format!("Element transform_input(const Element value, const uint index) {{\n{body}\n}}");
     for (functions, line, expected) in [
-        (format!("uint counter = 0u;\n{}", taken("counter += 1u; return Element(counter);")), 7, "touches `counter`"),
+        (
+            format!("uint counter = 0u;\n{}", taken("counter += 1u; return Element(counter);")),
+            7,
+            "touches `counter`",
+        ),
         (format!("shared uint seen;\n{}", taken("return Element(seen);")), 7, "touches `seen`"),
         (taken("return Element(value.sum + gl_WorkGroupID.x);"), 6, "touches `gl_WorkGroupID`"),
         (taken("return Element(subgroupAdd(value.sum));"), 6, "asks other invocations"),
@@ -468,7 +482,10 @@ fn functions_of_a_file_are_pure() {
         ),
     ] {
         let error = outcome(&functions).unwrap_err();
-        assert!(error.contains(&format!("summed.glsl:{line}: ")) && error.contains(expected), "{functions}\n{error}");
+        assert!(
+            error.contains(&format!("summed.glsl:{line}: ")) && error.contains(expected),
+            "{functions}\n{error}"
+        );
     }
 }
 
@@ -479,7 +496,9 @@ fn transforms_are_done_once() {
     let flags = |label: &str, mode, n| -> Vec<String> {
         let problem = Problem::of_user(mode, user, Placement::OutOfPlace).unwrap();
         let plan = catalog::plan(&label.parse().unwrap(), &problem, n, &device).unwrap();
-        let has = |pass: &scanbox_kernels::plan::Pass, name: &str| pass.shader.defines.contains(&(name_of(name), 1));
+        let has = |pass: &scanbox_kernels::plan::Pass, name: &str| {
+            pass.shader.defines.contains(&(name_of(name), 1))
+        };
         let word = |pass| match (has(pass, "TRANSFORM_INPUT"), has(pass, "TRANSFORM_OUTPUT")) {
             (true, true) => "both",
             (true, false) => "input",

@@ -71,10 +71,19 @@ fn every_problem_is_among_those_that_are_covered() {
     assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len());
     let count = |goes: &dyn Fn(&Problem) -> bool| all.iter().filter(|problem| goes(problem)).count();
     // 4 types with 7 operators, 2 with 4; in and out of place; from the identity and from another value; both ways.
-    assert_eq!(count(&|problem| problem.mode() == Mode::Exclusive && problem.user().is_none()), 36 * 2 * 2 * 2);
-    assert_eq!(count(&|problem| problem.mode() == Mode::Inclusive && problem.user().is_none()), 36 * 2 * 2 * 2);
+    assert_eq!(
+        count(&|problem| problem.mode() == Mode::Exclusive && problem.user().is_none()),
+        36 * 2 * 2 * 2
+    );
+    assert_eq!(
+        count(&|problem| problem.mode() == Mode::Inclusive && problem.user().is_none()),
+        36 * 2 * 2 * 2
+    );
     assert_eq!(count(&|problem| problem.mode() == Mode::Reduce && problem.user().is_none()), 36 * 2 * 2);
-    assert_eq!(count(&|problem| problem.user().is_some() && problem.user_init().is_none()), users.len() * 5 * 2);
+    assert_eq!(
+        count(&|problem| problem.user().is_some() && problem.user_init().is_none()),
+        users.len() * 5 * 2
+    );
     let exact = users.iter().filter(|user| user.tolerance == Tolerance::EXACT).count();
     assert_eq!(count(&|problem| problem.user_init().is_some()), exact * 5 * 2);
     for user in &users {

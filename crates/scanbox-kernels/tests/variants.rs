@@ -167,7 +167,8 @@ fn an_initial_value_in_memory_is_an_address() {
         assert_eq!(read.passes[0].bindings.last(), Some(&Binding::Initial(problem.init_words().unwrap())));
         begins - plain
     };
-    let own = Problem::new(Mode::Inclusive, Element::U32, Operator::Add, Some("7"), Placement::OutOfPlace).unwrap();
+    let own =
+        Problem::new(Mode::Inclusive, Element::U32, Operator::Add, Some("7"), Placement::OutOfPlace).unwrap();
     assert_eq!(more(&own), 2);
     let file = scanbox_testing::operator_files::example("matrix2x2");
     let user = Problem::of_user(Mode::Exclusive, file.operator(), Placement::OutOfPlace).unwrap();

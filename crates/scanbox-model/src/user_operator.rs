@@ -201,8 +201,8 @@ impl UserOperator {
             Tolerance::EXACT => "exact".to_owned(),
             tolerance => format!("tolerance={}", tolerance.share()),
         };
-        let [input, output] =
-            [(self.transforms.input, INPUT), (self.transforms.output, OUTPUT)].map(|(has, word)| if has { word } else { "" });
+        let [input, output] = [(self.transforms.input, INPUT), (self.transforms.output, OUTPUT)]
+            .map(|(has, word)| if has { word } else { "" });
         format!("{order}+{exactness}{input}{output}")
     }
 
@@ -222,8 +222,10 @@ impl UserOperator {
             })?;
         let no_facts = || format!("operator_facts `{}` are not facts of an operator", excerpt(facts));
         let (order, exactness) = facts.split_once('+').ok_or_else(no_facts)?;
-        let (exactness, output) = exactness.strip_suffix(OUTPUT).map_or((exactness, false), |rest| (rest, true));
-        let (exactness, input) = exactness.strip_suffix(INPUT).map_or((exactness, false), |rest| (rest, true));
+        let (exactness, output) =
+            exactness.strip_suffix(OUTPUT).map_or((exactness, false), |rest| (rest, true));
+        let (exactness, input) =
+            exactness.strip_suffix(INPUT).map_or((exactness, false), |rest| (rest, true));
         let commutative = match order {
             "commutative" => true,
             "ordered" => false,

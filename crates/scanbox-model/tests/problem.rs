@@ -25,11 +25,13 @@ fn any_user() -> impl Strategy<Value = UserOperator> {
 }
 
 fn any_problem() -> impl Strategy<Value = Problem> {
-    let of_user = (any_of::<Mode>(), any_user(), any_of::<Placement>(), any_structure())
-        .prop_filter_map("what goes together", |(mode, user, placement, init)| {
+    let of_user = (any_of::<Mode>(), any_user(), any_of::<Placement>(), any_structure()).prop_filter_map(
+        "what goes together",
+        |(mode, user, placement, init)| {
             let plain = Problem::of_user(mode, user, placement).ok()?;
             Some(plain.beginning_with(init).unwrap_or(plain))
-        });
+        },
+    );
     let any = prop_oneof![4 => any_own_problem(), 1 => of_user];
     (any, any_of::<Direction>()).prop_map(|(problem, direction)| problem.in_direction(direction))
 }
@@ -151,7 +153,9 @@ fn a_users_operator_is_known_by_its_file() {
     assert_eq!(begins.flags().join(" "), "--operator affine.glsl --mode exclusive --init=1u,-2 --in-place");
     assert_eq!(affine.difference(&begins).unwrap().column, "init");
     assert_eq!(affine.difference(&affine.reversed()).unwrap().flag, "--reverse");
-    assert!(affine.beginning_with("1u".parse().unwrap()).unwrap_err().contains("has 4 bytes, and an element 8"));
+    assert!(
+        affine.beginning_with("1u".parse().unwrap()).unwrap_err().contains("has 4 bytes, and an element 8")
+    );
     assert!(Problem::default().beginning_with("1u".parse().unwrap()).is_err());
     let sum = affine.difference(&Problem::default()).unwrap();
     assert_eq!((sum.column, sum.flag), ("mode", "--mode"));

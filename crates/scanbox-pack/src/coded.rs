@@ -243,8 +243,7 @@ impl Coded for ScanProblem {
 
     fn take(input: &mut SectionRest<'_>) -> Result<Self, PackError> {
         let (mode, element, element_bytes) = (Coded::take(input)?, Coded::take(input)?, Coded::take(input)?);
-        let (operator, operator_hash, init) =
-            (Coded::take(input)?, Coded::take(input)?, Coded::take(input)?);
+        let (operator, operator_hash, init) = (Coded::take(input)?, Coded::take(input)?, Coded::take(input)?);
         let bits = u8::take(input)?;
         if bits > 3 {
             return Err(input.wrong(format!("{bits} says nothing of where the output stands")));

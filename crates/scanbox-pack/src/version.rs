@@ -14,6 +14,7 @@ pub(crate) const FIRST: u32 = 1;
 /// The major version of a pack: 2 has scans from the last element on, and initial values of all modes.
 pub(crate) fn major(data: &PackData) -> u32 {
     let mut scans = data.problems.iter().map(|problem| &problem.scan);
-    let is_new = scans.any(|scan| scan.reverse || (scan.mode != ScanMode::Exclusive && !scan.init.is_empty()));
+    let is_new =
+        scans.any(|scan| scan.reverse || (scan.mode != ScanMode::Exclusive && !scan.init.is_empty()));
     if is_new { MAJOR } else { FIRST }
 }

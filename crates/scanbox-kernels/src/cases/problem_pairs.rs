@@ -53,7 +53,11 @@ fn forward_problems(users: &[UserOperator]) -> Vec<Problem> {
             }
             for &user in users {
                 let Ok(plain) = Problem::of_user(mode, user, placement) else { continue };
-                all.extend([Some(plain), user_init(&user).and_then(|init| plain.beginning_with(init).ok())].into_iter().flatten());
+                all.extend(
+                    [Some(plain), user_init(&user).and_then(|init| plain.beginning_with(init).ok())]
+                        .into_iter()
+                        .flatten(),
+                );
             }
         }
     }
@@ -107,7 +111,13 @@ fn problem_values(problem: &Problem, users: &[UserOperator]) -> [usize; OF_PROBL
     };
     let own_init = problem.user().is_none().then(|| problem.operator().identity(problem.element()));
     let init = match problem.init() {
-        None => if problem.user_init().is_some() { 2 } else { 0 },
+        None => {
+            if problem.user_init().is_some() {
+                2
+            } else {
+                0
+            }
+        }
         init if init == own_init => 1,
         Some(_) => 2,
     };

@@ -5,7 +5,9 @@ use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Operator, Problem};
 use scanbox_model::user_operator::UserOperator;
 
-use super::constants::{direction_defines, init_define, initial_words, transform_defines, define, operator_defines, word};
+use super::constants::{
+    define, direction_defines, init_define, initial_words, operator_defines, transform_defines, word,
+};
 use crate::input::{Input, InputKind};
 use crate::plan::{Binding, Expected, Pass, Plan, PlanKind, PushWord, Scratch, Shader, Tickets};
 
@@ -71,7 +73,6 @@ pub(super) fn operator_shader(
     Shader {
         root,
         defines: [
-
             ("WORKGROUP_SIZE", workgroup_size),
             ("SUBGROUP_SIZE", device.subgroup_size),
             ("BATCH_SIZE", 1),
@@ -168,7 +169,12 @@ pub fn operator_load(
 /// The plan that makes of the answer what the file of an operator makes of it as it is stored, once it is proved; `None`
 /// where it is stored as it is.
 #[must_use]
-pub fn operator_finish(problem: &Problem, user: &UserOperator, n: u64, device: &DeviceProfile) -> Option<Plan> {
+pub fn operator_finish(
+    problem: &Problem,
+    user: &UserOperator,
+    n: u64,
+    device: &DeviceProfile,
+) -> Option<Plan> {
     if !user.transforms.output {
         return None;
     }
@@ -177,8 +183,10 @@ pub fn operator_finish(problem: &Problem, user: &UserOperator, n: u64, device: &
     let chunk_elements = chunk_elements(n);
     let words = [word(n), word(chunk_elements)].into_iter().chain(first_words(problem)).collect();
     let bindings = vec![Binding::Input, Binding::Reference, Binding::Output];
-    let (workgroups, check) =
-        (n.div_ceil(chunk_elements).div_ceil(shader.workgroup_size.into()), operator_check(problem, user, n, 0, device));
+    let (workgroups, check) = (
+        n.div_ceil(chunk_elements).div_ceil(shader.workgroup_size.into()),
+        operator_check(problem, user, n, 0, device),
+    );
     let pass = Pass { workgroups, tickets: Tickets::None, co_resident: false, shader, bindings, words };
     Some(Plan { passes: vec![pass], ..check })
 }
@@ -214,7 +222,10 @@ pub fn operator_check(
             co_resident: false,
             shader,
             bindings: vec![Binding::Input, Binding::Reference, Binding::Report],
-            words: [word(n), tolerance, PushWord::Value(laws)].into_iter().chain(first_words(problem)).collect(),
+            words: [word(n), tolerance, PushWord::Value(laws)]
+                .into_iter()
+                .chain(first_words(problem))
+                .collect(),
         }],
     }
 }

@@ -146,7 +146,8 @@ fn problem_is_there(problem: &Problem) -> Result<(), Rejection> {
     if has_element && has_operator && !begins && !problem.is_reversed() {
         return Ok(());
     }
-    let detail = "it has add, min and max of u32, i32 and f32, forward, and initial values of exclusive scans";
+    let detail =
+        "it has add, min and max of u32, i32 and f32, forward, and initial values of exclusive scans";
     reject("not-in-wgsl", format!("{problem}: there is no such kernel in WGSL; {detail}"))
 }
 

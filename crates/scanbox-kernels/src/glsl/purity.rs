@@ -22,8 +22,13 @@ impl Compiler {
         options.set_optimization_level(shaderc::OptimizationLevel::Zero);
         options.set_generate_debug_info();
         let source = self.root(shader)?;
-        let compiled =
-            compiler.compile_into_spirv(source, shaderc::ShaderKind::Compute, shader.root, "main", Some(&options));
+        let compiled = compiler.compile_into_spirv(
+            source,
+            shaderc::ShaderKind::Compute,
+            shader.root,
+            "main",
+            Some(&options),
+        );
         let artifact = compiled.map_err(|error| failed(shader, &error.to_string()))?;
         impure(artifact.as_binary()).map_or(Ok(()), |wrong| Err(failed(shader, &wrong)))
     }
@@ -65,7 +70,8 @@ fn instructions(words: &[u32]) -> Vec<Instruction<'_>> {
 }
 
 fn text(words: &[u32]) -> String {
-    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).take_while(|byte| *byte != 0).collect();
+    let bytes: Vec<u8> =
+        words.iter().flat_map(|word| word.to_le_bytes()).take_while(|byte| *byte != 0).collect();
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
@@ -89,7 +95,8 @@ fn impure(words: &[u32]) -> Option<String> {
             _ => {}
         }
     }
-    let plain = |function: &u32| names.get(function).and_then(|name| name.split('(').next()).unwrap_or_default();
+    let plain =
+        |function: &u32| names.get(function).and_then(|name| name.split('(').next()).unwrap_or_default();
     let mut to_see: BTreeSet<u32> =
         bodies.keys().copied().filter(|function| FUNCTIONS.contains(&plain(function))).collect();
     let mut seen = BTreeSet::new();
@@ -99,8 +106,14 @@ fn impure(words: &[u32]) -> Option<String> {
         }
         let (mut local, mut place) = (HashSet::new(), String::new());
         for (code, operands) in bodies.get(&function).into_iter().flatten() {
-            let told = |what: String| Some(format!("{place}`{}` {what}, and has to be pure", plain(&function)));
-            let named = |id: &u32| names.get(id).filter(|name| !name.is_empty()).map_or("memory".to_owned(), |name| format!("`{name}`"));
+            let told =
+                |what: String| Some(format!("{place}`{}` {what}, and has to be pure", plain(&function)));
+            let named = |id: &u32| {
+                names
+                    .get(id)
+                    .filter(|name| !name.is_empty())
+                    .map_or("memory".to_owned(), |name| format!("`{name}`"))
+            };
             match *code {
                 spirv::LINE => {
                     let file = operands.first().and_then(|file| files.get(file));
@@ -109,7 +122,9 @@ fn impure(words: &[u32]) -> Option<String> {
                     });
                 }
                 spirv::PARAMETER => local.extend(operands.get(1)),
-                spirv::VARIABLE if operands.get(2) == Some(&spirv::IN_FUNCTION) => local.extend(operands.get(1)),
+                spirv::VARIABLE if operands.get(2) == Some(&spirv::IN_FUNCTION) => {
+                    local.extend(operands.get(1))
+                }
                 spirv::CALL => {
                     to_see.extend(operands.get(2));
                     if let Some(id) = operands.iter().skip(3).find(|id| outside.contains(id)) {

@@ -134,7 +134,9 @@ mod tests {
 
     #[test]
     fn texts_say_what_numbers_are() {
-        for (text, bytes) in [("1u", 4), ("-3,7", 8), ("0.5,-0.0,1e30,inf", 16), ("4294967295u,1.0,-2147483648", 12)] {
+        for (text, bytes) in
+            [("1u", 4), ("-3,7", 8), ("0.5,-0.0,1e30,inf", 16), ("4294967295u,1.0,-2147483648", 12)]
+        {
             let value: StructureValue = text.parse().unwrap();
             assert_eq!((value.to_string().as_str(), value.bytes()), (text, bytes));
             assert_eq!(value.to_string().parse(), Ok(value));

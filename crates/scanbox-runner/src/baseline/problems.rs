@@ -156,7 +156,8 @@ impl AskedProblem {
             return Ok(problem.in_direction(self.direction.unwrap_or(Direction::Forward)));
         };
         let init = (mode == Mode::Exclusive).then(|| ElementValue { element, bits }.to_string());
-        let problem = Problem::new(mode, element, operator, self.init.as_deref().or(init.as_deref()), placement)?;
+        let problem =
+            Problem::new(mode, element, operator, self.init.as_deref().or(init.as_deref()), placement)?;
         Ok(problem.in_direction(self.direction.unwrap_or(Direction::Forward)))
     }
 

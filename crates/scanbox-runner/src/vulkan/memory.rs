@@ -79,7 +79,8 @@ const READBACK_WORDS: u64 = REPORT_WORDS + 2 * ELEMENT_WORDS;
 
 impl Memory {
     pub fn new(gpu: &Arc<Gpu>) -> Result<Self, Failure> {
-        let lines = Buffer::new(gpu, "lines", INITIAL_OFFSET + ELEMENT_WORDS * WORD_BYTES, MemoryLocation::GpuOnly)?;
+        let lines =
+            Buffer::new(gpu, "lines", INITIAL_OFFSET + ELEMENT_WORDS * WORD_BYTES, MemoryLocation::GpuOnly)?;
         // The addresses of a pair differ in one bit. Memory of its own begins with a page, though no rule says so.
         if !lines.address().is_multiple_of(PAIR_BYTES) {
             let reason = format!("lines of arguments at {:#x}, no multiple of {PAIR_BYTES}", lines.address());
@@ -435,9 +436,9 @@ impl Memory {
     /// Makes the inputs of cold calls anew, where there are any.
     pub fn renew_inputs(&mut self, limit: Duration) -> Result<(), Failure> {
         let Self { cold: Some(cold), large: Some(large), staging, .. } = self else { return Ok(()) };
-        staging.first_mut().map_or(Ok(()), |slot| {
-            cold.fill((&large.input, large.end_of(cold.bytes)), false, slot, limit)
-        })
+        staging
+            .first_mut()
+            .map_or(Ok(()), |slot| cold.fill((&large.input, large.end_of(cold.bytes)), false, slot, limit))
     }
 
     /// The slot of the next cold call.
@@ -463,7 +464,8 @@ impl Memory {
         let (input, output) = self.input_and_output().ok_or_else(missing)?;
         let begin = |bytes: u64| self.large.as_ref().map_or(0, |large| large.end_of(bytes));
         let begin = self.cold.as_ref().map_or(0, |cold| begin(cold.bytes));
-        let ordinary = [BufferOffset { buffer: input, offset: begin }, BufferOffset { buffer: output, offset: 0 }];
+        let ordinary =
+            [BufferOffset { buffer: input, offset: begin }, BufferOffset { buffer: output, offset: 0 }];
         let Some(cold) = self.cold.as_ref().filter(|cold| !slot.is_multiple_of(cold.slots)) else {
             return Ok(ordinary);
         };

@@ -10,9 +10,9 @@ use super::harness::{self, Bench, compiler, own_rows};
 use super::progress::hangs;
 use scanbox_kernels::cases::{CaseRequest, CaseSelection, Item, Pattern};
 use scanbox_kernels::catalog::{self, Variant};
+use scanbox_kernels::operator_file::OperatorFile;
 use scanbox_model::config::{Config, Parameter};
 use scanbox_model::device::DeviceProfile;
-use scanbox_kernels::operator_file::OperatorFile;
 use scanbox_model::problem::{Direction, Element, Mode, Operator, Placement, Problem, StructureValue};
 use scanbox_model::record::Status;
 use scanbox_model::space::Space;
@@ -55,7 +55,8 @@ fn all_problems() -> Vec<Problem> {
             for &placement in Placement::VALUES {
                 let Ok(plain) = Problem::of_user(mode, file.operator(), placement) else { continue };
                 // In every other one.
-                let init = user_init(&file).filter(|_| (mode == Mode::Inclusive) == (placement == Placement::InPlace));
+                let init = user_init(&file)
+                    .filter(|_| (mode == Mode::Inclusive) == (placement == Placement::InPlace));
                 all.push(init.map_or(plain, |init| plain.beginning_with(init).unwrap()));
             }
         }

@@ -84,7 +84,8 @@ impl Modules<'_> {
     ) -> Result<bool, CompileError> {
         let Ok(config) = packed.label.parse::<Config>() else { return Ok(false) };
         let data = pack.data();
-        let subgroup_size = packed.recipe.modules().next().map(|place| data.modules[usize::from(*place)].subgroup_size);
+        let subgroup_size =
+            packed.recipe.modules().next().map(|place| data.modules[usize::from(*place)].subgroup_size);
         let wanted = packed.recipe.clone().map(|place| data.modules[usize::from(place)].hash);
         let variant = uses::variant(call_use);
         // Whose vectors have one element begins anywhere as it is.

@@ -241,7 +241,8 @@ fn remark_of_sources(pack: &Pack, again: bool, tools: &Tools) -> anyhow::Result<
     if *its == ours {
         return Ok(None);
     }
-    let sources = format!("Its kernels are compiled of other sources ({its}) than those of this program ({ours})");
+    let sources =
+        format!("Its kernels are compiled of other sources ({its}) than those of this program ({ours})");
     if !again {
         return Ok(Some(format!("{sources}; --again says whether these compile to the same.")));
     }

@@ -21,7 +21,8 @@ const uint TILE_ELEMENTS = WORKGROUP_SIZE * BATCH_SIZE * LANES;
 #endif
 
 // How many elements tiles have together. From the last element on they are whole vectors: where the array ends with a
-// part of one, so does the first tile begin, and the places in front of that hold nothing. Full tiles are counted as ever.
+// part of one, so does the first tile begin, and the places in front of that hold nothing. Full tiles are counted as
+// ever.
 #if REVERSE
 #define IN_TILES ((ELEMENTS + (LANES - 1u)) / LANES * LANES)
 #else

@@ -120,7 +120,8 @@ impl Large {
             let bytes = (n - first).min(chunk) * problem.element_bytes();
             slot.make(problem, input, first, (bytes / WORD_BYTES) as usize, &mut reference);
             // What is combined first stands last.
-            let place = if problem.is_reversed() { n - first - bytes / problem.element_bytes() } else { first };
+            let place =
+                if problem.is_reversed() { n - first - bytes / problem.element_bytes() } else { first };
             slot.send(place * problem.element_bytes(), bytes, &self.input, &self.reference)?;
         }
         staging.iter_mut().try_for_each(|slot| slot.wait(limit))?;
