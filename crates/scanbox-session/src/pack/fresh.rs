@@ -11,6 +11,7 @@ use scanbox_kernels::packing::{module_hash, problem_of};
 use scanbox_kernels::plan::Shader;
 use scanbox_model::config::Config;
 use scanbox_model::device::DeviceProfile;
+use scanbox_model::parameters::Parameter;
 use scanbox_model::problem::Problem;
 use scanbox_model::safe_devices::Guarantee;
 use scanbox_model::user_operator::UserOperator;
