@@ -173,7 +173,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         name: "mode, element type, operator, initial value and placement go together",
-        columns: &["op", "mode", "element", "init", "placement"],
+        columns: &["op", "mode", "element", "init", "placement", "direction"],
         check: |row| match row.problem {
             Some(Err(reason)) => Err(("op", reason.clone())),
             _ => Ok(()),
@@ -181,16 +181,13 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         name: "only a user's operator has a file",
-        columns: &["operator_hash", "operator_facts", "init"],
+        columns: &["operator_hash", "operator_facts"],
         check: |row| {
             let record = row.record;
             let built_in = record.op.is_none_or(|name| name.built_in().is_some());
             let none = || "only a user's operator has it".to_owned();
             holds(!built_in || record.operator_hash.is_empty(), "operator_hash", none)?;
-            holds(!built_in || record.operator_facts.is_empty(), "operator_facts", none)?;
-            holds(built_in || record.init.is_empty(), "init", || {
-                "a user's operator begins with its identity".to_owned()
-            })
+            holds(!built_in || record.operator_facts.is_empty(), "operator_facts", none)
         },
     },
     Rule {

@@ -195,7 +195,7 @@ fn every_rule_refuses_a_row_and_blames_its_column() {
     check(workgroups, "n_elements", with(&|row| row.config_id = format!("{LABEL}.g9")), "");
     let problem = "mode, element type, operator, initial value and placement go together";
     check(problem, "op", with(&|row| row.op = Some("max-plus".parse().unwrap())), "");
-    check(problem, "op", with(&|row| row.init = "3".into()), "");
+    check(problem, "op", with(&|row| row.init = "three".into()), "");
     let in_place = with(&|row| (row.mode, row.placement) = (Some(Mode::Reduce), Some(Placement::InPlace)));
     check(problem, "op", in_place, "");
     let file = "only a user's operator has a file";

@@ -236,15 +236,17 @@ fn subgroup_size(data: &PackData, recipe: u16) -> Option<u32> {
 /// What is computed, as other answers say it.
 #[must_use]
 pub fn title(scan: &ScanProblem) -> String {
-    let ScanProblem { mode, element, operator, init, in_place, .. } = scan;
+    let ScanProblem { mode, element, operator, init, in_place, reverse, .. } = scan;
     let mode = match mode {
         ScanMode::Inclusive => "inclusive",
         ScanMode::Exclusive => "exclusive",
         ScanMode::Reduce => "reduce",
     };
     let words: String = init.iter().rev().map(|word| format!("{word:08x}")).collect();
-    let init = if init.iter().all(|word| *word == 0) { String::new() } else { format!(" from 0x{words}") };
-    format!("{mode} {element} {operator}{init}{}", if *in_place { " in place" } else { "" })
+    let is_default = scan.mode == ScanMode::Exclusive && init.iter().all(|word| *word == 0);
+    let init = if is_default || init.is_empty() { String::new() } else { format!(" from 0x{words}") };
+    let reverse = if *reverse { "reverse " } else { "" };
+    format!("{reverse}{mode} {element} {operator}{init}{}", if *in_place { " in place" } else { "" })
 }
 
 /// Where calls find their arguments.

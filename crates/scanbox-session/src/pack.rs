@@ -7,6 +7,7 @@
 //! there are; and more promises give it a table of its own only where they are worth it.
 
 mod chosen;
+pub mod fresh;
 mod portable;
 mod uses;
 

@@ -132,6 +132,15 @@ fn the_script_tells_stale_packs_from_damaged_and_large_ones() {
     let mut data = Pack::read(&made).unwrap().into_data();
     data.kernel_hash = "0123456789abcdef".to_owned();
     fs::write(packs.join("a.scanpack"), Pack::new(data).unwrap().write()).unwrap();
+    // Sources that changed around its kernels leave it as good as it was.
+    check(&["--check", "--fresh"], 0, "a.scanpack is what it says");
+    // Its kernel is another one than its label says: as if the sources of that had changed.
+    let mut data = Pack::read(&made).unwrap().into_data();
+    data.kernel_hash = "0123456789abcdef".to_owned();
+    let recipe = &mut data.recipes[0];
+    assert!(recipe.label.contains(".rake."), "{}", recipe.label);
+    recipe.label = recipe.label.replace(".rake.", ".sub.");
+    fs::write(packs.join("a.scanpack"), Pack::new(data).unwrap().write()).unwrap();
     check(&["--check"], 0, "is stale");
     check(&["--check", "--fresh"], 1, "is stale");
     let mut damaged = made;

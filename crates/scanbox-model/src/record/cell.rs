@@ -4,7 +4,7 @@ use super::{Cache, Flag, Ratio, RoundMedians, Selection, Selections, Status};
 use crate::api::Api;
 use crate::call_form::CallForm;
 use crate::parameters::Parameter;
-use crate::problem::{Element, Mode, Placement};
+use crate::problem::{Direction, Element, Mode, Placement};
 use crate::timer::Timer;
 use crate::user_operator::OperatorName;
 
@@ -162,7 +162,7 @@ macro_rules! parameter_cell {
         }
     )+};
 }
-parameter_cell!(Mode, Element, Placement);
+parameter_cell!(Mode, Element, Placement, Direction);
 
 impl CsvCell for OperatorName {
     fn write(&self) -> String {

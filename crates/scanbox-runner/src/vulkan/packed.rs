@@ -137,8 +137,8 @@ impl VulkanSession {
         let Self { commands, memory, limit, .. } = self;
         let mut recorder = commands.begin()?;
         recorder.update(memory.report(), 0, &NO_MISMATCH);
-        let bits = plan.problem.init().map_or(0, |init| init.bits);
-        recorder.update(memory.lines(), INITIAL_OFFSET, &[bits as u32, (bits >> 32) as u32]);
+        let init = plan.problem.first_words().unwrap_or_default();
+        recorder.update(memory.lines(), INITIAL_OFFSET, &init);
         for guarded in [&scratch, &lines] {
             recorder.fill(&guarded.memory, 0, GUARD_WORD);
         }

@@ -37,7 +37,7 @@ impl UseSet {
                     scratch_overwritten: has(4),
                 };
                 let goes = (!call_use.total || problem.mode() != Mode::Reduce)
-                    && (!call_use.init_in_memory || problem.init().is_some())
+                    && (!call_use.init_in_memory || problem.init_words().is_some())
                     && (!call_use.n_on_device || arguments != ArgumentKind::Baked);
                 if goes && CallTrait::of(call_use).all(|what| self.0.contains(&what)) {
                     uses.push(call_use);

@@ -9,7 +9,7 @@ use scanbox_kernels::operator_file::OperatorFile;
 use scanbox_kernels::packing::wrong_module_hash;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
-use scanbox_model::units::size_label;
+use scanbox_model::units::{plural, size_label};
 use scanbox_pack::{CallTrait, Pack, Promises};
 use scanbox_report::document::Format;
 use scanbox_report::pack::{PackContents, SizeLosses, arguments_text, percent};
@@ -17,6 +17,7 @@ use scanbox_report::pack_tried::PackTried;
 use scanbox_runner::packed::PackVerdict;
 use scanbox_session::lock::Sharing;
 use scanbox_session::notes::note;
+use scanbox_session::pack::fresh::changed;
 use scanbox_session::pack::{PackWish, TierLoss, UseSet, for_any_device};
 use scanbox_session::pack_check::{self, PackChecked};
 use scanbox_session::tools::Tools;
@@ -43,7 +44,7 @@ pub struct PackArgs {
     files: Vec<PathBuf>,
 
     /// In place of files: these problems for any device with the subgroup sizes of --portable, TYPE:OPERATOR:MODE with
-    /// :in-place behind, as u32:add:exclusive
+    /// :in-place, :reverse or :init=VALUE behind, as u32:add:exclusive
     #[arg(
         long,
         value_name = "PROBLEMS",
@@ -92,6 +93,11 @@ pub struct PackArgs {
     #[arg(long, value_name = "PACK", conflicts_with_all = ["files", "operator", "other_sources"])]
     show: Option<PathBuf>,
 
+    /// With --show: where its kernels were compiled of other sources, compile what is in it again, and say what comes out
+    /// otherwise
+    #[arg(long, requires = "show")]
+    again: bool,
+
     /// Run every kernel of a pack in every use on --device, through the library that programs have, and compare
     /// everything that it writes
     #[arg(long, value_name = "PACK", conflicts_with_all = ["files", "show", "any_device", "output", "other_sources"])]
@@ -119,7 +125,7 @@ pub fn run(args: &PackArgs, tools: &Tools) -> anyhow::Result<Exit> {
         return check(path, args, tools);
     }
     match (&args.show, &args.output) {
-        (Some(path), _) => show(path, args.format, tools),
+        (Some(path), _) => show(path, args, tools),
         (None, Some(output)) => write(args, output, tools),
         (None, None) => bail!("--output FILE names the pack to write"),
     }
@@ -266,16 +272,36 @@ fn read(path: &Path) -> anyhow::Result<(Pack, usize)> {
     Ok((pack, bytes.len()))
 }
 
-fn show(path: &Path, format: Format, tools: &Tools) -> anyhow::Result<Exit> {
+fn show(path: &Path, args: &PackArgs, tools: &Tools) -> anyhow::Result<Exit> {
     let name = path.display().to_string();
     let (pack, bytes) = read(path)?;
     if pack.data().problems.is_empty() {
         note(&format!("warning: {name}: it has no problem"));
     }
-    let (its, ours) = (&pack.data().kernel_hash, tools.compiler()?.kernel_hash());
-    let stale =
-        format!("Its kernels are compiled of other sources ({its}) than those of this program ({ours}).");
-    let remarks = if *its == ours { Vec::new() } else { vec![stale] };
+    let remarks: Vec<String> = remark_of_sources(&pack, args.again, tools)?.into_iter().collect();
     let contents = PackContents { name: &name, bytes, pack: &pack, losses: &[], remarks: &remarks };
-    answered(print(&contents, format), Exit::Done)
+    answered(print(&contents, args.format), Exit::Done)
+}
+
+/// What is to be said of a pack whose kernels were compiled of other sources than those of this program. `again`: whether
+/// to see what they compile to now.
+fn remark_of_sources(pack: &Pack, again: bool, tools: &Tools) -> anyhow::Result<Option<String>> {
+    let compiler = tools.compiler()?;
+    let (its, ours) = (&pack.data().kernel_hash, compiler.kernel_hash());
+    if *its == ours {
+        return Ok(None);
+    }
+    let sources =
+        format!("Its kernels are compiled of other sources ({its}) than those of this program ({ours})");
+    if !again {
+        return Ok(Some(format!("{sources}; --again says whether these compile to the same.")));
+    }
+    let changed = changed(pack, &compiler, None)?;
+    Ok(Some(match changed.first() {
+        None => format!("{sources}, which compile to the same."),
+        Some(first) => {
+            let of = plural(changed.len(), "kernel");
+            format!("{sources}, which compile to something else: {of}, as {first}.")
+        }
+    }))
 }
