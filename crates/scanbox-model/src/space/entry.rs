@@ -106,7 +106,8 @@ impl<'de, T: Typed + Deserialize<'de>> Visitor<'de> for EntryVisitor<T> {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Entry<T>, E> {
-        match T::deserialize(text.into_deserializer()) {
+        let value: Result<T, E> = T::deserialize(text.into_deserializer());
+        match value {
             Ok(value) => Ok(Entry::Value(value)),
             Err(_) if text == AUTO => Ok(Entry::Auto),
             Err(_) if text == ALL => Ok(Entry::All),
