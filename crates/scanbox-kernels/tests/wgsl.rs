@@ -346,6 +346,31 @@ fn the_generator_says_what_is_wrong_and_where() {
     assert_eq!(for_naga("enable subgroups;\nenable f16;\n"), "enable f16;\n");
 }
 
+/// Known issue `nvidia-reductions-beside-shuffles`: a sum is the end of a scan where scans stand in a loop, only there,
+/// and not with the switch off.
+#[test]
+fn kernels_that_scan_in_loops_reduce_by_scans() {
+    let device = webgpu(32, 32);
+    let sum = Problem::default();
+    for (label, n, concerned) in [
+        ("pers.b2.vec4.gather.sub.striped.early.wg512.u4", 1 << 22, &["persistent_scan.wgsl"][..]),
+        ("rts.b2.vec4.none.sub.striped.wg512", 1 << 20, &["one_workgroup.wgsl"]),
+        ("b4.vec4.par.sub.striped.early.wg512", 1 << 20, &[]),
+        ("b4.vec4.fallback.sub.striped.early.wg512", 1 << 20, &[]),
+    ] {
+        let plan = catalog::plan(&label.parse().unwrap(), &sum, n, &device).unwrap();
+        let reduces = |shader: &Shader| {
+            let text = WgslSources::embedded().generate(shader).unwrap();
+            text.contains("subgroupAdd(x)")
+        };
+        for Pass { shader, .. } in plan.passes.iter().filter(|pass| pass.shader.root != "fill.wgsl") {
+            assert_eq!(reduces(shader), !concerned.contains(&shader.root), "{label}, {}", shader.root);
+            let off = [&shader.defines[..], &[("NVIDIA_REDUCTIONS_BESIDE_SHUFFLES", 0)]].concat();
+            assert!(reduces(&Shader { defines: off, ..shader.clone() }), "{label}, {}", shader.root);
+        }
+    }
+}
+
 #[test]
 fn sources_are_those_of_the_folder_and_have_a_hash_of_their_own() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/wgsl");
