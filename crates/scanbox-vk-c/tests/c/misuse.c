@@ -29,9 +29,9 @@ static scanbox_scanner *check_scanners(unsigned char *pack, size_t pack_bytes)
     pack[pack_bytes / 2] ^= 4;
     EXPECT(scanbox_scanner_create(&info, &scanner), SCANBOX_RESULT_BAD_PACK, "");
     pack[pack_bytes / 2] ^= 4;
-    pack[8]++; /* Its major version. */
+    pack[8] += 100; /* Its major version. */
     EXPECT(scanbox_scanner_create(&info, &scanner), SCANBOX_RESULT_BAD_PACK, "newer");
-    pack[8]--;
+    pack[8] -= 100;
     pack[0]++;
     EXPECT(scanbox_scanner_create(&info, &scanner), SCANBOX_RESULT_BAD_PACK, "");
     pack[0]--;
@@ -103,10 +103,10 @@ static scanbox_scan *check_scans(const scanbox_scanner *scanner)
     EXPECT(scanbox_scan_create(scanner, &info, &scan), SCANBOX_RESULT_NO_KERNEL, "from the last element on");
     info.mode = 0x20;
     EXPECT(scanbox_scan_create(scanner, &info, &scan), SCANBOX_RESULT_INVALID_ARGUMENT, "mode is 32");
+    info.mode = SCANBOX_MODE_EXCLUSIVE;
     info.init = NULL;
     EXPECT(scanbox_scan_create(scanner, &info, &scan), SCANBOX_RESULT_INVALID_ARGUMENT, "init is NULL");
     info.init_words = 0;
-    info.mode = SCANBOX_MODE_EXCLUSIVE;
     HOLDS(scan == NULL);
     DONE(scanbox_scan_create(scanner, &info, &scan));
     return scan;
