@@ -150,12 +150,7 @@ impl TimeGrid {
     #[must_use]
     pub fn ranges(&self, most: Option<usize>) -> Vec<SizeRange> {
         let all: Vec<usize> = (0..self.configs.len()).collect();
-        // What all of them are slow at says nothing of which ones to take.
-        let mut fastest_ns = self.fastest_ns.clone();
-        for (size, ns) in self.best(&all) {
-            fastest_ns[size] = ns;
-        }
-        let rows = most.map_or_else(|| all.clone(), |most| self.fewest(&all, most.max(1), &fastest_ns));
+        let rows = most.map_or_else(|| all.clone(), |most| self.fewest(&all, most.max(1)));
         let best = self.best(&rows);
         let near = |row: usize, at: usize| {
             let (size, ns) = best[at];
@@ -202,21 +197,20 @@ impl TimeGrid {
             .filter(|&row| self.ns(row, largest).is_some())
             .partition(|&row| !grows(&self.configs[row].0));
         let rows = if steady.is_empty() { growing } else { steady.clone() };
-        let row = *self.fewest(&rows, 1, &self.fastest_ns).first()?;
+        let row = *self.fewest(&rows, 1).first()?;
         let range = self.range(1, None, row, &BTreeSet::from([row]), &rows);
         let worst_loss_ppm = range.worst_loss_ppm.filter(|_| !steady.is_empty());
         Some(SizeRange { worst_loss_ppm, ..range })
     }
 
-    /// At most so many of these configs, whose largest loss against these times is small: each one more makes it the
-    /// smallest, and then one takes the place of another as long as that makes it smaller. The first ones have to be good everywhere, and the
+    /// At most so many of these configs, whose largest loss is small: each one more makes it the smallest, and then one
+    /// takes the place of another as long as that makes it smaller. The first ones have to be good everywhere, and the
     /// later ones leave them to be good in places.
-    fn fewest(&self, rows: &[usize], most: usize, fastest_ns: &[f64]) -> Vec<usize> {
+    fn fewest(&self, rows: &[usize], most: usize) -> Vec<usize> {
         let sizes: Vec<usize> = self.best(rows).into_iter().map(|(size, _)| size).collect();
         let price = |chosen: &[usize]| {
             Price::of(&sizes, |size| {
-                let times = chosen.iter().filter_map(|&row| self.ns(row, size));
-                Some((times.min_by(f64::total_cmp)? / fastest_ns[size] - 1.0).max(0.0))
+                chosen.iter().filter_map(|&row| self.loss(row, size)).min_by(f64::total_cmp)
             })
         };
         let cheapest = |sets: &mut dyn Iterator<Item = Vec<usize>>| {

@@ -131,25 +131,6 @@ fn the_first_of_few_gives_way_to_the_later_ones() {
     check(&times, Some(2), &[(1, A, Some(0)), (250, B, Some(0))]);
 }
 
-/// At 400 all that may be taken are slow beside D, which may not: that the best of them is there helps little, and that
-/// it is at the other sizes helps much.
-#[test]
-fn what_all_are_slow_at_does_not_choose() {
-    let all = grid(&[
-        (A, 100, 1000),
-        (A, 200, 1000),
-        (A, 300, 1000),
-        (A, 400, 5000),
-        (B, 100, 1800),
-        (B, 200, 1800),
-        (B, 300, 1800),
-        (B, 400, 4500),
-        (D, 400, 1000),
-    ]);
-    let few = all.only(|config| (config.kernel.to_string() != D).then_some(*config));
-    assert_eq!(told(&few.ranges(Some(1))), [(1, A.to_owned(), Some(4_000_000))]);
-}
-
 #[test]
 fn one_kernel_for_any_size_starts_no_more_workgroups_than_it_needs() {
     const ONE: &str = "one.b4.vec4.none.rake";
