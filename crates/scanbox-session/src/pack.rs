@@ -235,10 +235,17 @@ impl<'a> ProblemPacker<'a> {
                 }
             }
             let worse = |loss: Option<ChoiceLoss>| loss.map_or(u32::MAX, |loss| loss.mean_ppm);
-            let found: Vec<_> = of_use.iter().map(|draft| (draft.needs, worse(draft.of_kernels))).collect();
+            of_use.sort_by_key(|draft| (worse(draft.of_kernels), draft.needs.bits()));
+            // Further promises need not bring kernels that need them: the better table of a set stays.
+            let mut found: Vec<(Promises, u32)> = Vec::new();
+            of_use.retain(|draft| {
+                let is_new = !found.iter().any(|(needs, _)| *needs == draft.needs);
+                found.extend(is_new.then_some((draft.needs, worse(draft.of_kernels))));
+                is_new
+            });
+            // What asks for fewer promises and is nearly as fast does for both.
             let gain = uses::worth_ppm(call_use);
             of_use.retain(|draft| {
-                // What asks for fewer promises and is nearly as fast does for both.
                 let does = |&(needs, mean): &(Promises, u32)| {
                     needs != draft.needs
                         && draft.needs.has(needs)
@@ -246,7 +253,6 @@ impl<'a> ProblemPacker<'a> {
                 };
                 gain == 0 || !found.iter().any(does)
             });
-            of_use.sort_by_key(|draft| (worse(draft.of_kernels), draft.needs.bits()));
             drafts.append(&mut of_use);
         }
         if drafts.is_empty() {
