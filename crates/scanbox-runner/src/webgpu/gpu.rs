@@ -145,6 +145,16 @@ impl WgpuDevice {
         }
     }
 
+    /// What a failure comes from: what wgpu says to work on a device that is gone says nothing of the work.
+    fn cause(&self, failure: Failure) -> Failure {
+        if failure.is_fatal() {
+            return failure;
+        }
+        // Who is told of the loss is told by a poll.
+        let _ = self.device.poll(wgpu::PollType::Poll);
+        self.check().err().filter(Failure::is_fatal).unwrap_or(failure)
+    }
+
     /// Frees what nobody holds any more.
     fn bury(&mut self) {
         for key in self.graveyard.borrow_mut().drain(..) {
@@ -316,51 +326,9 @@ impl WgpuDevice {
             }
         }
     }
-}
 
-impl DeviceDriver for WgpuDevice {
-    fn buffer(&mut self, name: &'static str, bytes: u64) -> Result<HeldBuffer, Failure> {
-        self.check()?;
-        self.bury();
-        let bytes = bytes.max(1).checked_next_multiple_of(BINDING_ALIGNMENT).unwrap_or(u64::MAX);
-        let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
-        let raw = self.raw_buffer(name, bytes, usage)?;
-        let key = BufferKey(self.made);
-        self.made += 1;
-        self.buffers.insert(key, raw);
-        Ok(HeldBuffer::new(key, bytes, &self.graveyard))
-    }
-
-    fn pipelines(&mut self, modules: &[Module]) -> Vec<Result<PipelineKey, Failure>> {
-        let Self { device, layouts, robust, pipelines, .. } = self;
-        let sources: Vec<Result<(String, Vec<StorageUse>), Failure>> = modules.iter().map(source).collect();
-        let with_layouts: Vec<Result<(String, wgpu::PipelineLayout), Failure>> = sources
-            .iter()
-            .map(|source| {
-                source.clone().map(|(text, storage)| (text, layouts.of(device, &storage).1.clone()))
-            })
-            .collect();
-        let (device, robust) = (&*device, *robust);
-        let made: Vec<Result<wgpu::ComputePipeline, Failure>> = with_layouts
-            .into_par_iter()
-            .map(|source| source.and_then(|(text, layout)| make(device, text, &layout, robust)))
-            .collect();
-        let keys = made.into_iter().zip(sources).map(|(made, source)| {
-            let ((_, storage), raw) = (source?, made?);
-            pipelines.push(WgpuPipeline { raw, storage });
-            Ok(PipelineKey(pipelines.len() as u32 - 1))
-        });
-        keys.collect()
-    }
-
-    fn write(&mut self, to: &HeldBuffer, offset: u64, words: &[u32]) -> Result<(), Failure> {
-        self.check()?;
-        within_scopes(&self.device, Status::RuntimeError, || {
-            self.queue.write_buffer(self.get(to.key), offset, &bytes_of(words));
-        })
-    }
-
-    fn run(&mut self, work: &DeviceWork) -> Result<WorkDone, Failure> {
+    /// Submits work and reads what comes of it.
+    fn run_through(&mut self, work: &DeviceWork) -> Result<WorkDone, Failure> {
         self.check()?;
         self.bury();
         let timed = work.timed_passes();
@@ -398,6 +366,55 @@ impl DeviceDriver for WgpuDevice {
             return work.read(&[], self.has_timestamps(), took_ns);
         };
         work.read(&read(readback, bytes, &mapped)?, self.has_timestamps(), took_ns)
+    }
+}
+
+impl DeviceDriver for WgpuDevice {
+    fn buffer(&mut self, name: &'static str, bytes: u64) -> Result<HeldBuffer, Failure> {
+        self.check()?;
+        self.bury();
+        let bytes = bytes.max(1).checked_next_multiple_of(BINDING_ALIGNMENT).unwrap_or(u64::MAX);
+        let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
+        let raw = self.raw_buffer(name, bytes, usage).map_err(|failure| self.cause(failure))?;
+        let key = BufferKey(self.made);
+        self.made += 1;
+        self.buffers.insert(key, raw);
+        Ok(HeldBuffer::new(key, bytes, &self.graveyard))
+    }
+
+    fn pipelines(&mut self, modules: &[Module]) -> Vec<Result<PipelineKey, Failure>> {
+        let Self { device, layouts, robust, pipelines, .. } = self;
+        let sources: Vec<Result<(String, Vec<StorageUse>), Failure>> = modules.iter().map(source).collect();
+        let with_layouts: Vec<Result<(String, wgpu::PipelineLayout), Failure>> = sources
+            .iter()
+            .map(|source| {
+                source.clone().map(|(text, storage)| (text, layouts.of(device, &storage).1.clone()))
+            })
+            .collect();
+        let (device, robust) = (&*device, *robust);
+        let made: Vec<Result<wgpu::ComputePipeline, Failure>> = with_layouts
+            .into_par_iter()
+            .map(|source| source.and_then(|(text, layout)| make(device, text, &layout, robust)))
+            .collect();
+        let keys = made.into_iter().zip(sources).map(|(made, source)| {
+            let ((_, storage), raw) = (source?, made?);
+            pipelines.push(WgpuPipeline { raw, storage });
+            Ok(PipelineKey(pipelines.len() as u32 - 1))
+        });
+        let keys: Vec<Result<PipelineKey, Failure>> = keys.collect();
+        keys.into_iter().map(|key| key.map_err(|failure| self.cause(failure))).collect()
+    }
+
+    fn write(&mut self, to: &HeldBuffer, offset: u64, words: &[u32]) -> Result<(), Failure> {
+        self.check()?;
+        let written = within_scopes(&self.device, Status::RuntimeError, || {
+            self.queue.write_buffer(self.get(to.key), offset, &bytes_of(words));
+        });
+        written.map_err(|failure| self.cause(failure))
+    }
+
+    fn run(&mut self, work: &DeviceWork) -> Result<WorkDone, Failure> {
+        self.run_through(work).map_err(|failure| self.cause(failure))
     }
 
     fn busy_ns(&self) -> f64 {

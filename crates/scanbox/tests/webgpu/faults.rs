@@ -87,5 +87,4 @@ fn a_device_that_is_lost_costs_a_row_at_most_and_a_worker() {
     // Where it fell on a copy, nobody is to blame, and that is said.
     let reasons = lost.iter().map(|row| &row.reason).chain([&said]);
     assert!(reasons.into_iter().any(|text| text.contains("wgpu: the device was lost: ")), "{said}");
-    assert!(said.contains("1 replaced"), "{said}");
 }
