@@ -175,6 +175,10 @@ documented! {
         pub timer_resolution_ns: Option<f64>,
         /// Calls of a sample behind the `steady` statistics; of several rounds, of the last one. Empty in older files.
         pub sample_calls: Option<u32>,
+        /// Subgroups that one SIMD unit holds at a time, where the driver tells.
+        pub subgroups_per_simd: Option<u32>,
+        /// Workgroups that one compute unit holds at a time, where a list or a probe of the device tells.
+        pub workgroups_held: Option<u32>,
         /// What stands in columns that this version does not know: kept, and written again with the row.
         pub unknown: Vec<UnknownCell>,
     }
@@ -482,6 +486,8 @@ const OWN_COLUMNS: &[Column] = &[
     column!(timer),
     column!(timer_resolution_ns),
     column!(sample_calls),
+    column!(subgroups_per_simd),
+    column!(workgroups_held),
 ];
 
 /// How many columns schema 1 began with. The others were appended since: a file may end before them.

@@ -54,6 +54,8 @@ pub struct Asked {
     pub shared_device: bool,
     /// The configs that are anchors; none where sizes are not split.
     pub anchors: Anchors,
+    /// What comes before all other points, where time is short.
+    pub first: HashSet<Point>,
 }
 
 /// What came of a sweep.
@@ -122,7 +124,7 @@ pub fn run(
             SweepStep::Points(points) => {
                 let all = left.clone();
                 left.retain(|point| points.contains(point));
-                if left.is_empty() && ceilings.left.is_empty() {
+                if left.is_empty() && (ceilings.left.is_empty() || points.is_empty()) {
                     continue;
                 }
                 let timeout = if asked.prove { asked.timeout * PROOF_TIMEOUTS } else { asked.timeout };
@@ -179,11 +181,14 @@ pub fn run(
 }
 
 impl Asked {
-    /// Points in one go; where there are anchors, in two, which a seed decides: no kernel and no size is in one alone.
+    /// Points in one go, or those that come first before the others; where there are anchors, in two halves, which a
+    /// seed decides: no kernel and no size is in one alone.
     fn steps(&self, enumeration: &Enumeration) -> Vec<SweepStep> {
         let mut points = enumeration.points.clone();
         if self.anchors.is_empty() {
-            return vec![SweepStep::Points(points.into_iter().collect())];
+            let (first, others): (HashSet<_>, HashSet<_>) =
+                points.into_iter().partition(|point| self.first.contains(point));
+            return vec![SweepStep::Points(first), SweepStep::Points(others)];
         }
         points.shuffle(&mut ChaCha8Rng::seed_from_u64(self.seed));
         let second = points.split_off(points.len() / 2);

@@ -1,7 +1,7 @@
 //! What a device keeps beyond what Vulkan promises: asked, kept, gone by and written down; and kinds of waiting that
 //! hang in spite of it. On a replay device whose script says what probes find.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -140,7 +140,7 @@ fn what_is_refuted_closes_configs_unless_the_user_assumes_it() {
     assert_eq!(statuses(&place.records()), BTreeMap::from([(Status::Ok, 8)]));
 }
 
-/// As many as were seen, and no more.
+/// As many as were seen, and no more, also where it is assumed that those that fit run together.
 #[test]
 fn how_many_fit_is_what_was_counted() {
     // 16 units are assumed, so that 32 workgroups of 64 are launched; of a software device larger ones are counted.
@@ -148,10 +148,29 @@ fn how_many_fit_is_what_was_counted() {
         let place = place(&format!("[probe]\ninvocations = {invocations}\n"));
         sweep(&place, &["--filter", "family=persistent"]);
         assert_eq!(statuses(&place.records()), BTreeMap::from([(expected, 4)]), "{invocations}");
+        fs::remove_file(place.file("csv")).unwrap();
+        fs::remove_file(place.file("meta.json")).unwrap();
+        sweep(&place, &["--filter", "family=persistent", "--assume", "co-residency"]);
+        assert_eq!(statuses(&place.records()), BTreeMap::from([(expected, 4)]), "{invocations}, assumed");
         for record in place.records().iter().filter(|_| expected != Status::Ok) {
             assert!(record.reason.contains("32 workgroups that have to run at the same time, where 31 fit"));
         }
     }
+}
+
+/// A kernel for subgroups of another size than the device's own choice fits as often as was counted of that size.
+#[test]
+fn workgroups_are_counted_of_every_subgroup_size() {
+    let place = place("hardware = true\nsubgroup_sizes = [16, 32]\npinned_subgroups = 64\n[probe]\n");
+    let text =
+        SPACE.replace("family = [\"persistent\"]", "family = [\"persistent\"]\nsubgroup_size = [\"all\"]");
+    fs::write(place.folder().join("space.toml"), text).unwrap();
+    sweep(&place, &["--filter", "family=persistent"]);
+    let probe = place.metadata().device.guarantee_facts.probe.unwrap();
+    let sizes: BTreeSet<Option<u32>> = probe.residents.iter().map(|shape| shape.subgroup_size).collect();
+    assert_eq!(sizes, BTreeSet::from([None, Some(16)]));
+    assert_eq!(statuses(&place.records()), BTreeMap::from([(Status::Ok, 8)]));
+    assert!(place.records().iter().all(|record| record.workgroups_held.is_some()));
 }
 
 /// A script that answers everything, with a fault in the call of a probe.

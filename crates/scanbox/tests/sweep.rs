@@ -102,6 +102,25 @@ fn a_budget_ends_a_run_and_the_next_one_goes_on() {
     assert_eq!(place.rows(), all_ok());
 }
 
+/// Where time is short, what led on other devices comes first, with its neighbours.
+#[test]
+fn a_budget_begins_with_what_led_elsewhere() {
+    let place = Place::in_memory("");
+    let filter = "family=recompute,workgroup_size=64|128,batch_size=1|2,vector_width=vec4";
+    let args = ["--sizes", "2^11,2^12", "--filter", filter, "--budget", "10m"];
+    let ended = ended(place.command_for(&["--space", "full"], &args).output().unwrap());
+    assert_ended(&ended, 0, &[]);
+    // Space nightly has these of them.
+    let led: Vec<bool> = place
+        .records()
+        .iter()
+        .map(|record| record.config_id.contains(".shuffle.") && record.config_id.ends_with(".wg128"))
+        .collect();
+    let first = led.iter().filter(|led| **led).count();
+    assert_eq!((first, led.len()), (4, 16));
+    assert!(led[..first].iter().all(|led| *led), "{led:?}");
+}
+
 #[test]
 fn the_first_signal_stops_a_sweep_in_good_order() {
     for kind in [Signal::INT, Signal::TERM] {
