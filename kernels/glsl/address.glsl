@@ -8,6 +8,7 @@
 #define Address uint64_t
 #define address_of(words) packUint2x32(words)
 #define element_address(base, index, bytes) ((base) + uint64_t(index) * uint64_t(bytes))
+#define address_before(base, index, bytes) ((base) - uint64_t(index) * uint64_t(bytes))
 #else
 #define Address uvec2
 #define address_of(words) (words)
@@ -19,4 +20,16 @@ uvec2 element_address(const uvec2 base, const uint index, const uint bytes) {
     low = uaddCarry(base.x, low, carry);
     return uvec2(low, base.y + high + carry);
 }
+
+#if defined(REVERSE) && REVERSE
+// The address so many elements before another one.
+uvec2 address_before(const uvec2 base, const uint index, const uint bytes) {
+    uint high;
+    uint low;
+    umulExtended(index, bytes, high, low);
+    uint borrow;
+    low = usubBorrow(base.x, low, borrow);
+    return uvec2(low, base.y - high - borrow);
+}
+#endif
 #endif

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Proves the answer to a problem of a user's operator, and what kernels rely on.
 //
-// CHECK_DEFINITION: the first element of the answer is that of the input (exclusive: the identity), and each other one
-//   is the one before it combined with an element of the input. One answer alone is like that, so that it is the
-//   sequential scan.
+// CHECK_DEFINITION: the first element of the answer is that of the input, behind the initial value where there is one
+//   (exclusive: that or the identity), and each other one is the one before it combined with an element of the input.
+//   One answer alone is like that, so that it is the sequential scan.
 // CHECK_ASSOCIATIVE: at each element, that it makes no difference whether it is combined with the one before it first.
 // CHECK_IDENTITY: that the identity changes no element, on either side.
 // CHECK_COMMUTATIVE, where the file says that it is: that the order of two does not matter.
@@ -15,6 +15,7 @@
 #include "kernel.glsl"
 #include "within.glsl"
 #include "stages/tile/element.glsl"
+#include "stages/tile/initial_value.glsl"
 
 const uint CHECK_DEFINITION = 1u;
 const uint CHECK_ASSOCIATIVE = 2u;
@@ -34,6 +35,7 @@ PUSH_CONSTANTS(
     uint n;           // elements
     float tolerance;
     uint laws;        // the checks that count
+    INITIAL_WORDS
 )
 
 bool same(const Element expected, const Element got) {
@@ -43,25 +45,61 @@ bool same(const Element expected, const Element got) {
     return is_within(element_error(expected, got), params.tolerance);
 }
 
-// Whether element `at` of the answer, from here, is what the definition says: the one before it combined with an
-// element.
-bool is_as_defined(const InputElements source, const InputElements answer, const uint at, const uint index) {
-    const Element found = loaded_element(answer.at[at]);
+// An element of the input or the answer, by its place in the order in which elements are combined.
+Element element_of(const Address array, const uint index) {
+#if REVERSE
+    const uint place = params.n - 1u - index;
+#else
+    const uint place = index;
+#endif
+    InputElements elements = InputElements(element_address(array, place, ELEMENT_BYTES));
+    return loaded_element(elements.at[0]);
+}
+
+// An element of the input as it is combined.
+Element taken(const uint index) {
+    const Element value = element_of(params.source_address, index);
+#if TRANSFORM_INPUT && REVERSE
+    return transform_input(value, params.n - 1u - index);
+#elif TRANSFORM_INPUT
+    return transform_input(value, index);
+#else
+    return value;
+#endif
+}
+
+// What the first element is combined with: nothing, or the initial value.
+Element behind_nothing(const Element first) {
+#if HAS_INIT
+    return combine(INITIAL_VALUE, first);
+#else
+    return first;
+#endif
+}
+
+Element nothing() {
+#if HAS_INIT
+    return INITIAL_VALUE;
+#else
+    return identity();
+#endif
+}
+
+// Whether an element of the answer is what the definition says: the one before it combined with an element.
+bool is_as_defined(const uint index) {
+    const Element found = element_of(params.answer_address, index);
     if (index == 0u) {
         if (MODE == MODE_EXCLUSIVE) {
-            return same(identity(), found);
+            return same(nothing(), found);
         }
-        return same(loaded_element(source.at[at]), found);
+        return same(behind_nothing(taken(0u)), found);
     }
     // An exclusive scan is one element behind, and its first one is combined with nothing.
-    if (MODE == MODE_EXCLUSIVE) {
-        const Element next = loaded_element(source.at[at - 1u]);
-        if (index == 1u) {
-            return same(next, found);
-        }
-        return same(combine(loaded_element(answer.at[at - 1u]), next), found);
+    const Element next = taken(MODE == MODE_EXCLUSIVE ? index - 1u : index);
+    if (MODE == MODE_EXCLUSIVE && index == 1u) {
+        return same(behind_nothing(next), found);
     }
-    return same(combine(loaded_element(answer.at[at - 1u]), loaded_element(source.at[at])), found);
+    return same(combine(element_of(params.answer_address, index - 1u), next), found);
 }
 
 bool keeps_identity(const Element value) {
@@ -82,20 +120,15 @@ MAIN {
     if (index >= params.n) {
         return;
     }
-    // From up to two elements further back: indices stay small, however large the memory is.
-    const uint start = max(begin, 2u) - 2u;
-    const uint at = index - start;
-    InputElements source = InputElements(element_address(params.source_address, start, ELEMENT_BYTES));
-    InputElements answer = InputElements(element_address(params.answer_address, start, ELEMENT_BYTES));
-    const Element value = loaded_element(source.at[at]);
-    uint failed = is_as_defined(source, answer, at, index) ? 0u : CHECK_DEFINITION;
+    const Element value = taken(index);
+    uint failed = is_as_defined(index) ? 0u : CHECK_DEFINITION;
     failed |= keeps_identity(value) ? 0u : CHECK_IDENTITY;
     if (index >= 1u) {
-        failed |= commutes(loaded_element(answer.at[at - 1u]), value) ? 0u : CHECK_COMMUTATIVE;
+        failed |= commutes(element_of(params.answer_address, index - 1u), value) ? 0u : CHECK_COMMUTATIVE;
     }
     if (index >= 2u) {
-        const Element before = loaded_element(answer.at[at - 2u]);
-        const Element middle = loaded_element(source.at[at - 1u]);
+        const Element before = element_of(params.answer_address, index - 2u);
+        const Element middle = taken(index - 1u);
         failed |= associates(before, middle, value) ? 0u : CHECK_ASSOCIATIVE;
     }
     failed &= params.laws;

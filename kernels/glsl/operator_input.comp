@@ -1,7 +1,7 @@
 #version 460
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Makes the input of a user's operator: every element as the file draws it, or its identity and one drawn element. A
-// function of seed and index, as every input is.
+// function of seed and index, as every input is: of the place in the order in which elements are combined.
 
 #extension GL_GOOGLE_include_directive : require
 #pragma use_vulkan_memory_model
@@ -29,6 +29,12 @@ uvec3 random_words(uvec3 v) {
     return v;
 }
 
+#if REVERSE
+#define IN_ARRAY(index) (params.n - 1u - (index))
+#else
+#define IN_ARRAY(index) (index)
+#endif
+
 MAIN {
     const uint begin = workgroup_rank() * WORKGROUP_SIZE;
     const uint index = begin + invocation_index;
@@ -39,6 +45,6 @@ MAIN {
     if (params.spike_at == 0xffffffffu || params.spike_at == index) {
         value = draw(random_words(uvec3(index, params.seed_low, params.seed_high)).xy, index);
     }
-    OutputElements target = OutputElements(element_address(params.target_address, begin, ELEMENT_BYTES));
-    target.at[invocation_index] = stored_element(value);
+    OutputElements target = OutputElements(element_address(params.target_address, IN_ARRAY(index), ELEMENT_BYTES));
+    target.at[0] = stored_element(value);
 }

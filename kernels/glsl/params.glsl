@@ -28,6 +28,13 @@
 // ANY_ELEMENT        0, 1                       variant: whether arrays begin at any element; 0 where left out
 // INIT_FROM_MEMORY   0, 1                       variant: whether the initial value stands in memory; 0 where left out
 // WITH_TOTAL         0, 1                       variant: whether a scan stores its total too; 0 where left out
+// WITH_INIT          0, 1                       problem, variant: whether it begins with a value, where that is not so
+//                                               anyway: exclusive scans of scanbox's own; 0 where left out
+// REVERSE            0, 1                       problem: whether the last element comes first; 0 where left out
+// TRANSFORM_INPUT    0, 1                       problem: whether a file transforms what is loaded; 0 where left out
+// TRANSFORM_OUTPUT   0, 1                       problem: whether it transforms what is stored; 0 where left out
+// SWAPPED            0, 1                       problem: whether a user's operator gets what comes earlier as its later
+//                                               operand; 0 where left out
 
 // Push where left out.
 #ifndef ARGUMENTS
@@ -45,12 +52,28 @@
 #ifndef WITH_TOTAL
 #define WITH_TOTAL 0
 #endif
+#ifndef WITH_INIT
+#define WITH_INIT 0
+#endif
+#ifndef REVERSE
+#define REVERSE 0
+#endif
+#ifndef SWAPPED
+#define SWAPPED 0
+#endif
+#ifndef TRANSFORM_INPUT
+#define TRANSFORM_INPUT 0
+#endif
+#ifndef TRANSFORM_OUTPUT
+#define TRANSFORM_OUTPUT 0
+#endif
 
 #include "config.glsl"
 
 #define REFERENCE_STEP_TOTALS 0
 #define REFERENCE_STEP_PREFIXES 1
 #define REFERENCE_STEP_SCAN 2
+#define REFERENCE_STEP_TRANSFORM 3
 
 #define GROUP_STATE_ADDED 0
 #define GROUP_STATE_PUBLISHED 1
@@ -113,6 +136,13 @@
 #if N_FROM_MEMORY && ARGUMENTS == ARGUMENTS_PUSH && RESET == RESET_EPOCH
 #error "N_FROM_MEMORY is not for calls that the host counts"
 #endif
+#endif
+
+// Whether it begins with a value: an exclusive scan of scanbox's own operators with the identity at least.
+#if defined(MODE) && ((MODE == MODE_EXCLUSIVE && OPERATOR != OPERATOR_USER) || WITH_INIT)
+#define HAS_INIT 1
+#else
+#define HAS_INIT 0
 #endif
 
 #ifdef REQUIRE_TILE_STATE

@@ -20,14 +20,16 @@
 #define ADDRESS(name) uvec2 name;
 #define WORD(name) uint name;
 
-// Words behind all others: what an exclusive scan begins with; or an address behind all others, where that stands.
-// A user's operator begins with its identity.
-#if !defined(MODE) || MODE != MODE_EXCLUSIVE || OPERATOR == OPERATOR_USER
+// Words behind all others: what it begins with; or an address behind all others, where that stands.
+#if !HAS_INIT
 #define INITIAL_WORDS
 #define INITIAL_ADDRESS
 #elif INIT_FROM_MEMORY
 #define INITIAL_WORDS
 #define INITIAL_ADDRESS ADDRESS(initial_address)
+#elif ELEMENT == ELEMENT_STRUCT16
+#define INITIAL_WORDS WORD(initial_low) WORD(initial_high) WORD(initial_third) WORD(initial_fourth)
+#define INITIAL_ADDRESS
 #else
 #define INITIAL_WORDS WORD(initial_low) WORD(initial_high)
 #define INITIAL_ADDRESS

@@ -1,9 +1,7 @@
 //! What calls cost that a program records by the library, against the same config as scanbox records it, in one
 //! benchmark.
 //!
-//! How sure a difference is comes from two sources, of which the larger one counts: the spread of the samples, and how
-//! far the medians of the rounds lie apart, which has the drift of the device in it. Rounds alternate, so that the
-//! drift is the same on both sides; the interval takes it for independent, and is wider than it had to be.
+//! How sure a difference is: [`crate::interval`].
 
 use std::collections::BTreeMap;
 
@@ -12,12 +10,7 @@ use scanbox_model::config::{Arguments, Config};
 use scanbox_model::record::{Cache, Clock, Record};
 
 use crate::grouping::OWN_SUBJECT;
-use crate::stats::{deviation_of_range, median_deviation};
-
-/// Standard deviations on each side of an interval that holds 95 % of what is normal.
-const SIDES: f64 = 1.96;
-/// The standard deviation of a median over that of a mean.
-const MEDIAN: f64 = 1.25;
+use crate::interval::longer_ns;
 
 /// What is set against something else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,8 +82,8 @@ pub fn library_differences<'a>(records: &'a [Record]) -> Vec<LibraryDifference<'
         let mut add = |cost, other: Option<&'a Record>| {
             let Some(other) = other else { return };
             let (Some(own), Some(others)) = (timed(record), timed(other)) else { return };
-            let half_ns = SIDES * own.1.hypot(others.1);
-            let ns = [own.0, others.0];
+            let Some(longer) = longer_ns(record, other) else { return };
+            let (ns, half_ns) = ([own, others], longer.interval.high - longer.value);
             differences.push(LibraryDifference { cost, record, other, ns, half_ns });
         };
         match form {
@@ -119,17 +112,9 @@ fn arguments(record: &Record) -> Option<Arguments> {
     Some(record.config_id.parse::<Config>().ok()?.kernel.arguments)
 }
 
-/// The median of a row and its standard deviation, in nanoseconds.
-fn timed(record: &Record) -> Option<(f64, f64)> {
-    let time = record.time(Clock::Steady)?;
-    let median = time.median_ns as f64;
-    let samples = median_deviation(time.median_ns, time.q1_ns, time.q3_ns, record.samples) * median;
-    let samples = samples.max(record.resolution_ns(Clock::Steady));
-    let rounds = record.round_spread_pct.zip(record.rounds).and_then(|(spread, rounds)| {
-        let deviation = deviation_of_range(spread / 100.0 * median, rounds)?;
-        Some(MEDIAN * deviation / f64::from(rounds).sqrt())
-    });
-    Some((median, samples.max(rounds.unwrap_or(0.0))))
+/// The median of a row, in nanoseconds.
+fn timed(record: &Record) -> Option<f64> {
+    Some(record.time(Clock::Steady)?.median_ns as f64)
 }
 
 #[cfg(test)]

@@ -203,28 +203,38 @@ impl TimeGrid {
         Some(SizeRange { worst_loss_ppm, ..range })
     }
 
-    /// At most so many of these configs: each one more makes the largest loss the smallest.
+    /// At most so many of these configs, whose largest loss is small: each one more makes it the smallest, and then one
+    /// takes the place of another as long as that makes it smaller. The first ones have to be good everywhere, and the
+    /// later ones leave them to be good in places.
     fn fewest(&self, rows: &[usize], most: usize) -> Vec<usize> {
         let sizes: Vec<usize> = self.best(rows).into_iter().map(|(size, _)| size).collect();
+        let price = |chosen: &[usize]| {
+            Price::of(&sizes, |size| {
+                chosen.iter().filter_map(|&row| self.loss(row, size)).min_by(f64::total_cmp)
+            })
+        };
+        let cheapest = |sets: &mut dyn Iterator<Item = Vec<usize>>| {
+            sets.map(|set| (price(&set), set)).min_by(|(a, _), (b, _)| a.cmp(b))
+        };
         let mut chosen: Vec<usize> = Vec::new();
+        let mut paid = price(&chosen);
         while chosen.len() < most.min(rows.len()) {
-            let with = |row: usize| {
-                let losses = sizes.iter().map(|&size| {
-                    let rows = chosen.iter().copied().chain([row]);
-                    rows.filter_map(|row| self.loss(row, size)).min_by(f64::total_cmp)
-                });
-                let losses: Vec<Option<f64>> = losses.collect();
-                let missing = losses.iter().filter(|loss| loss.is_none()).count();
-                let known = || losses.iter().flatten().copied();
-                (missing, known().fold(0.0, f64::max), known().sum::<f64>())
+            let others = rows.iter().filter(|row| !chosen.contains(row));
+            let more = cheapest(&mut others.map(|&row| [&chosen[..], &[row]].concat()));
+            let Some(next) = more else { break };
+            (paid, chosen) = next;
+        }
+        loop {
+            let others = rows.iter().filter(|row| !chosen.contains(row));
+            let swaps = others.flat_map(|&row| (0..chosen.len()).map(move |place| (place, row)));
+            let swapped = |(place, row): (usize, usize)| {
+                let mut swapped = chosen.clone();
+                swapped[place] = row;
+                swapped
             };
-            let better = |a: &(usize, f64, f64), b: &(usize, f64, f64)| -> Ordering {
-                a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.total_cmp(&b.2))
-            };
-            let rest = rows.iter().copied().filter(|row| !chosen.contains(row));
-            let next = rest.map(|row| (with(row), row)).min_by(|(a, _), (b, _)| better(a, b));
-            let Some((_, row)) = next else { break };
-            chosen.push(row);
+            let best = cheapest(&mut swaps.map(swapped)).filter(|(price, _)| price.cmp(&paid).is_lt());
+            let Some(next) = best else { break };
+            (paid, chosen) = next;
         }
         chosen.sort_unstable();
         chosen
@@ -286,18 +296,57 @@ impl TimeGrid {
         }
     }
 
+    /// The same times, of which the fastest at each size is one of these.
+    #[must_use]
+    pub fn among_themselves(mut self) -> Self {
+        for (size, fastest) in self.fastest_ns.iter_mut().enumerate() {
+            let times = self.configs.iter().filter_map(|(_, times)| Some(times[size]?.ns));
+            *fastest = times.fold(f64::INFINITY, f64::min);
+        }
+        self
+    }
+
+    /// What ranges lose at each size that has a time of what runs there, as a share.
+    fn shares(&self, ranges: &[SizeRange]) -> Vec<(u64, f64)> {
+        let share = |(size, &n): (usize, &u64)| {
+            let range = ranges.partition_point(|range| range.from <= n).checked_sub(1)?;
+            Some((n, self.loss(self.row(&ranges[range].config)?, size)?))
+        };
+        self.sizes.iter().enumerate().filter_map(share).collect()
+    }
+
+    /// What ranges lose at each size that has a time of what runs there, in parts per million.
+    #[must_use]
+    pub fn losses_of(&self, ranges: &[SizeRange]) -> Vec<(u64, u32)> {
+        self.shares(ranges).into_iter().map(|(n, share)| (n, ppm(share))).collect()
+    }
+
     /// What ranges lose; `None` where none of their configs has a time.
     #[must_use]
     pub fn loss_of(&self, ranges: &[SizeRange]) -> Option<ChoiceLoss> {
-        let mut losses: Vec<(f64, u64)> = Vec::new();
-        for (size, &n) in self.sizes.iter().enumerate() {
-            let range = ranges.partition_point(|range| range.from <= n).checked_sub(1);
-            let row = range.and_then(|range| self.row(&ranges[range].config));
-            losses.extend(row.and_then(|row| self.loss(row, size)).map(|loss| (loss, n)));
-        }
-        let (worst, worst_at) = *losses.iter().max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)))?;
-        let mean = losses.iter().map(|(loss, _)| loss).sum::<f64>() / losses.len() as f64;
+        let losses = self.shares(ranges);
+        let (worst_at, worst) = *losses.iter().max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))?;
+        let mean = losses.iter().map(|(_, loss)| loss).sum::<f64>() / losses.len() as f64;
         Some(ChoiceLoss { mean_ppm: ppm(mean), worst_ppm: ppm(worst), worst_at, sizes: losses.len() })
+    }
+}
+
+/// What a set of configs loses: the sizes that it has no time at, its largest loss, and the sum of all.
+#[derive(Debug, Clone, Copy)]
+struct Price(usize, f64, f64);
+
+impl Price {
+    /// Of the losses at these sizes.
+    fn of(sizes: &[usize], loss: impl Fn(usize) -> Option<f64>) -> Self {
+        sizes.iter().fold(Self(0, 0.0, 0.0), |Self(missing, worst, sum), &size| match loss(size) {
+            Some(loss) => Self(missing, worst.max(loss), sum + loss),
+            None => Self(missing + 1, worst, sum),
+        })
+    }
+
+    fn cmp(&self, other: &Self) -> Ordering {
+        let Self(missing, worst, sum) = self;
+        missing.cmp(&other.0).then(worst.total_cmp(&other.1)).then(sum.total_cmp(&other.2))
     }
 }
 

@@ -12,6 +12,8 @@ use scanbox_model::record::{Cache, Record, Selection};
 
 use crate::bench::{Heat, TimedSubject, is_baseline};
 use crate::grouping::OWN_SUBJECT;
+use crate::interval::times_as_fast;
+use crate::stats::ConfidenceInterval;
 
 /// One size and cache state.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,6 +43,8 @@ pub struct RatedSubject<'a> {
     pub median_ns: u64,
     /// How many times as fast as the fastest scan of another implementation it is.
     pub ratio: Option<f64>,
+    /// What holds that at 95 %.
+    pub interval: Option<ConfidenceInterval>,
     /// Throughput in percent of the ceiling.
     pub ceiling_pct: Option<f64>,
 }
@@ -63,12 +67,15 @@ pub fn lines<'a>(heats: &[Heat<'a>]) -> Vec<Versus<'a>> {
         let first = |suits: &dyn Fn(&TimedSubject<'_>) -> bool| {
             let subject = find(suits)?;
             let times = |other: &TimedSubject<'_>| other.median_ns as f64 / subject.median_ns as f64;
+            let held = |other: &TimedSubject<'_>| Some(times_as_fast(subject.record, other.record)?.interval);
+            let is_another = |other: &&TimedSubject<'_>| !std::ptr::eq(other.record, subject.record);
             let ceiling = ceiling.filter(|ceiling| ceiling.gbps > 0.0);
             let ceiling_pct = ceiling.map(|ceiling| 100.0 * subject.gbps / ceiling.gbps);
             Some(RatedSubject {
                 record: subject.record,
                 median_ns: subject.median_ns,
                 ratio: baseline.map(times),
+                interval: baseline.filter(is_another).and_then(held),
                 ceiling_pct,
             })
         };

@@ -103,9 +103,9 @@ fn trends_by_hand() {
     let losses: Vec<Vec<f64>> =
         batch.pinned.iter().map(|line| line.points.iter().map(|point| point.loss_pct).collect()).collect();
     assert_eq!(losses, [[0.0, 50.0], [50.0, 0.0]]);
-    let found = batch.constant(&[100, 200]).unwrap();
-    assert_eq!((found.value.to_string().as_str(), found.rivals), ("1", 1), "of equal ones the first");
-    assert_eq!((found.mean_loss_pct, found.worst_loss_pct, found.worst_at), (25.0, 50.0, 200));
+    let constant = batch.constant(&[100, 200]).unwrap();
+    assert_eq!((constant.value.to_string().as_str(), constant.rivals), ("1", 1), "of equal ones the first");
+    assert_eq!((constant.mean_loss_pct, constant.worst_loss_pct, constant.worst_at), (25.0, 50.0, 200));
     assert_eq!(batch.stakes_pct(200), Some(50.0));
     assert_eq!(batch.pinned[0].worst().unwrap().n, 200);
     let workgroup = &found[1];

@@ -210,7 +210,7 @@ fn a_unit_that_is_off_at_the_anchors_is_left_out() {
     fn check(units: &[(&str, u64)], expected: &[(&str, f64)], off: &[&str]) {
         let rows: Vec<Record> = units.iter().flat_map(|&(host, times)| of_unit(host, times, 0)).collect();
         let mut rows = unite(rows).records;
-        let found = fleet::ratios(&rows);
+        let found = fleet::ratios(&rows, &[]);
         let rounded: Vec<(&str, f64)> = found
             .iter()
             .map(|unit| (unit.unit.host.as_str(), (1000.0 * unit.ratio).round() / 1000.0))
@@ -224,17 +224,20 @@ fn a_unit_that_is_off_at_the_anchors_is_left_out() {
             rows.iter().filter(|row| row.host == host && row.selection.is_empty()).count()
         };
         let anchors = rows.iter().filter(|row| row.is_anchor()).count();
-        let left_out = fleet::leave_out_units(&mut rows, &found);
+        let file = |(host, _): &(&str, u64)| file_of(&rows, host, &format!("run of {host}"), None);
+        let files: Vec<MergedInput> = units.iter().map(file).collect();
+        let left_out = fleet::leave_out_units(&mut rows, &found, &files);
         assert_eq!((left_out.reasons.len(), left_out.rows as usize), (off.len(), 2 * off.len()));
         for (host, _) in units {
             assert_eq!(points(&rows, host), if off.contains(host) { 0 } else { 2 }, "{host}");
         }
         // What shows it stays: the same is found again.
         assert_eq!(rows.iter().filter(|row| row.is_anchor()).count(), anchors);
-        assert_eq!(fleet::ratios(&rows), found);
+        assert_eq!(fleet::ratios(&rows, &[]), found);
         for (reason, host) in left_out.reasons.iter().zip(off) {
             assert!(reason.contains(&format!("the unit on {host} is ")), "{reason}");
-            assert!(reason.contains("than the others at the anchors: 2 rows left out"), "{reason}");
+            let told = format!("than the others at the anchors ({host}.csv): 2 rows left out");
+            assert!(reason.contains(&told), "{reason}");
         }
     }
     check(&[], &[], &[]);
@@ -251,28 +254,74 @@ fn a_unit_that_is_off_at_the_anchors_is_left_out() {
     );
 }
 
-#[test]
-fn a_shard_whose_anchors_drift_is_left_out() {
-    let check = |drift: Option<f64>, expected: u64| {
-        let mut rows: Vec<Record> = [of_unit("a", 100, 0), of_unit("b", 100, 3)].concat();
-        let shard = ShardOf {
+/// The file of one run on one host: a shard whose anchors drifted, or one that kept its speed.
+fn file_of(rows: &[Record], host: &str, run: &str, drift: Option<f64>) -> MergedInput {
+    let own = || rows.iter().filter(|row| row.host == host && row.run_id == run);
+    MergedInput {
+        name: format!("{host}.csv"),
+        rows: own().count() as u64,
+        shard: Some(ShardOf {
             index: 1,
             count: 2,
             by: ShardBy::Pipeline,
             points: "feed".into(),
             of_points: 4,
             anchor_drift_pct: drift,
-        };
-        let of_b = || rows.iter().filter(|row| row.host == "b");
-        let input = MergedInput {
-            name: "b.csv".into(),
-            rows: 8,
-            shard: Some(shard),
-            units: of_b().map(MergedUnit::of).collect(),
-            run_ids: of_b().map(|row| row.run_id.clone()).collect(),
-            device: None,
-            ceiling_gbps: BTreeMap::new(),
-        };
+        }),
+        units: own().map(MergedUnit::of).collect(),
+        run_ids: own().map(|row| row.run_id.clone()).collect(),
+        device: None,
+        ceiling_gbps: BTreeMap::new(),
+    }
+}
+
+/// Units that drifted once, and were measured again: who is off is asked of the anchors of the runs that count.
+#[test]
+fn anchors_of_shards_that_drifted_judge_nobody() {
+    let again = |host: &str| -> Vec<Record> {
+        let row = |row: Record| Record { run_id: format!("again on {host}"), ..row };
+        of_unit(host, 100, 0).into_iter().map(row).collect()
+    };
+    // Each row: by how much units b and c were slower in the run that drifted, and whether that was all they measured.
+    let check = |slower: u64, is_again: bool, expected: &[(&str, f64)], told: usize| {
+        let mut rows = of_unit("a", 100, 0);
+        let mut inputs = vec![file_of(&rows, "a", "run of a", Some(0.0))];
+        for host in ["b", "c"] {
+            let first = of_unit(host, 100 + slower, 0);
+            inputs.push(file_of(&first, host, &format!("run of {host}"), Some(15.0)));
+            rows.extend(first);
+            if is_again {
+                let second = again(host);
+                inputs.push(file_of(&second, host, &format!("again on {host}"), Some(0.0)));
+                rows.extend(second);
+            }
+        }
+        // Points that only b and c have.
+        for row in rows.iter_mut().filter(|row| row.host != "a" && row.selection.is_empty()) {
+            row.config_id = format!("{} of {}", row.config_id, row.host);
+        }
+        let left_out = fleet::leave_out_drifted(&mut rows, &inputs);
+        assert_eq!(left_out.reasons.len(), told, "{slower} {is_again}: {:?}", left_out.reasons);
+        let rows = unite(rows).records;
+        let found = fleet::ratios(&rows, &inputs);
+        let seen: Vec<(&str, f64)> = found.iter().map(|unit| (unit.unit.host.as_str(), unit.ratio)).collect();
+        assert_eq!(seen, expected, "{slower} {is_again}");
+        assert!(found.iter().all(|unit| !unit.is_off), "{slower} {is_again}");
+    };
+    let all = [("a", 1.0), ("b", 1.0), ("c", 1.0)];
+    check(30, true, &all, 0);
+    check(0, true, &all, 0);
+    check(30, false, &all[..1], 2);
+}
+
+#[test]
+fn a_shard_whose_anchors_drift_is_left_out() {
+    let check = |drift: Option<f64>, expected: u64| {
+        let mut rows: Vec<Record> = [of_unit("a", 100, 0), of_unit("b", 100, 3)].concat();
+        for row in rows.iter_mut().filter(|row| row.host == "a") {
+            row.config_id += " of a";
+        }
+        let input = file_of(&rows, "b", "run of b", drift);
         let left_out = fleet::leave_out_drifted(&mut rows, &[input]);
         assert_eq!((left_out.rows, left_out.reasons.len() as u64), (expected, u64::from(expected > 0)));
         assert_eq!(rows.iter().filter(|row| row.host == "b").count(), 8 - expected as usize);

@@ -75,6 +75,11 @@ fn losses_are_against_all_that_was_measured() {
     let loss = all.loss_of(&only(B)).unwrap();
     assert_eq!((loss.mean_ppm, loss.worst_ppm, loss.worst_at, loss.sizes), (200_000, 300_000, 100, 2));
     assert_eq!(all.loss_of(&[]), None);
+    assert_eq!(all.losses_of(&only(B)), [(100, 300_000), (200, 100_000)]);
+    // Among themselves, A has no time at 300 either, and D is no rival.
+    let few = all.only(|config| (config.kernel.to_string() != A).then_some(*config)).among_themselves();
+    assert_eq!(few.losses_of(&only(B)), [(100, 0), (200, 0)]);
+    assert_eq!(few.losses_of(&few.ranges(None)), [(100, 0), (200, 0), (300, 0)]);
     // Under another name the time is the same.
     let renamed: Config = format!("{C}.wg128").parse().unwrap();
     let ranges = all.only(|config| (config.kernel.to_string() == A).then_some(renamed)).ranges(None);
@@ -103,6 +108,27 @@ fn stand_ins_are_those_of_other_ranges_by_what_they_lose() {
         .map(|range| range.others.iter().map(|config| config.kernel.to_string()).collect())
         .collect();
     assert_eq!(others, [[B, C], [C, A], [B, A]], "D is in no range");
+}
+
+/// Who is fair everywhere is the best of all alone, and not of two: those that are good in places take its place.
+#[test]
+fn the_first_of_few_gives_way_to_the_later_ones() {
+    let times = [
+        (A, 100, 1000),
+        (A, 200, 1000),
+        (A, 300, 2000),
+        (A, 400, 2000),
+        (B, 100, 2000),
+        (B, 200, 2000),
+        (B, 300, 1000),
+        (B, 400, 1000),
+        (C, 100, 1500),
+        (C, 200, 1500),
+        (C, 300, 1500),
+        (C, 400, 1500),
+    ];
+    check(&times, Some(1), &[(1, C, Some(500_000))]);
+    check(&times, Some(2), &[(1, A, Some(0)), (251, B, Some(0))]);
 }
 
 #[test]

@@ -27,6 +27,7 @@ use scanbox_pack::{
     Split, StatesFormula,
 };
 
+use self::constants::{direction_defines, transform_defines};
 use self::copy_and_check::{fill_recipe, prepare_recipe};
 use self::resolve::{co_resident, passes_totals_on};
 use self::shader::shader;
@@ -44,7 +45,9 @@ pub use resolve::{ASSUMED_UNITS, Resolved, input_kind, launched_per_call, resolv
 pub use rule_list::{RuleEntry, rules};
 pub use rules::{legal, resident, variant_legal};
 pub use scanbox_pack::levels::LAST_LEVEL_TILES;
-pub use user_operator::{OPERATOR_LAWS, OperatorLaw, operator_check, operator_load, operator_shaders};
+pub use user_operator::{
+    OPERATOR_LAWS, OperatorLaw, operator_check, operator_finish, operator_load, operator_shaders,
+};
 
 pub use crate::variant::{LineUse, MAX_BLOCKING, Variant};
 
@@ -149,7 +152,10 @@ fn only_pass(resolved: &Resolved<'_>, variant: Variant) -> RecipePass<Shader> {
             (Arguments::Block | Arguments::Baked, _) => {}
         }
     }
-    of_variant(RecipePass { module: shader(resolved), places, words }, variant, problem.init())
+    let mut module = shader(resolved);
+    module.defines.extend(direction_defines(problem, true));
+    module.defines.extend(transform_defines(problem, true, true));
+    of_variant(RecipePass { module, places, words }, variant, Some(problem))
 }
 
 /// The plan of a config that solves a problem for `n` elements on a device.
@@ -170,8 +176,8 @@ pub fn plan(config: &Config, problem: &Problem, n: u64, device: &DeviceProfile) 
 /// tile to tile count (`counts-need-walk`). What is baked says how many elements a call has
 /// (`n-from-memory-needs-block`), the host counts calls by the elements that it knows of (`n-from-memory-needs-turn`),
 /// and only one pass has its n in memory (`n-from-memory-needs-one-pass`); only scans of one pass have a total
-/// beside them (`total-needs-scan`, `total-needs-one-pass`); only exclusive scans have an initial value
-/// (`init-needs-exclusive`); only calls with a line have one that stays (`line-needs-block`).
+/// beside them (`total-needs-scan`, `total-needs-one-pass`); who runs a plan has to know the initial value
+/// (`init-needs-value`); only calls with a line have one that stays (`line-needs-block`).
 pub fn plan_variant(
     config: &Config,
     variant: Variant,
@@ -180,6 +186,7 @@ pub fn plan_variant(
     device: &DeviceProfile,
 ) -> Result<Plan, Rejection> {
     rules::variant_of_problem(config, variant, problem)?;
+    rules::init_is_known(variant, problem)?;
     webgpu::variant_is_there(config, variant, device)?;
     let most = variant.max_n.unwrap_or(n);
     let resolved = Resolved::new(config, problem, most, device);
@@ -226,7 +233,7 @@ fn plan_of(largest: &Resolved<'_>, variant: Variant, n: u64) -> Plan {
     let facts = CallFacts {
         tiles: launch.tiles(),
         n: u32::try_from(n).unwrap_or(u32::MAX),
-        init: problem.init().map_or(0, |init| init.bits),
+        init: problem.first_words().unwrap_or_default(),
     };
     let n = n.min(largest.n);
     let plan = Plan {

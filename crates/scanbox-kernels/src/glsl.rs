@@ -19,6 +19,7 @@ use crate::wgsl::WgslSources;
 mod config_source;
 mod flat;
 mod probes;
+mod purity;
 #[cfg(not(target_family = "wasm"))]
 mod tools;
 #[cfg(target_family = "wasm")]

@@ -1,14 +1,14 @@
 //! Files of users' operators: what one says of itself, and the GLSL that follows from its fields.
 //!
 //! A file has a line `#pragma scanbox operator(commutative = no, exact = yes)`, a `struct Element` of 4, 8 or 16
-//! bytes, and the functions `identity`, `combine` and, unless random words will do, `draw` (kernels/README.md, "Your
-//! own operator"). Everything else is the GLSL compiler's to say.
+//! bytes, and the functions `identity`, `combine` and, unless random words will do, `draw`; it may have
+//! `transform_input` and `transform_output` (kernels/README.md, "Your own operator"). Everything else is the GLSL compiler's to say.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
-use scanbox_model::problem::Element;
-use scanbox_model::user_operator::{OperatorName, Tolerance, UserOperator};
+use scanbox_model::problem::{Component, Element, StructureValue};
+use scanbox_model::user_operator::{OperatorName, Tolerance, Transforms, UserOperator};
 use serde::{Deserialize, Serialize};
 
 /// The largest file that is read, in bytes.
@@ -52,16 +52,11 @@ pub struct OperatorSource {
 pub struct OperatorFile {
     source: OperatorSource,
     operator: UserOperator,
+    fields: Vec<Field>,
     glue: String,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Component {
-    Uint,
-    Int,
-    Float,
-}
-
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Field {
     name: String,
     type_name: &'static str,
@@ -123,6 +118,10 @@ impl OperatorFile {
                 return Err(failed(None, reason));
             }
         }
+        let transforms = Transforms {
+            input: transforms(&tokens, "transform_input").map_err(|(line, reason)| failed(line, reason))?,
+            output: transforms(&tokens, "transform_output").map_err(|(line, reason)| failed(line, reason))?,
+        };
         let draws = defines(&tokens, "draw");
         if !draws && floats {
             let reason = "there is no function `Element draw(const uvec2 random, const uint index)`, which makes elements for \
@@ -132,9 +131,42 @@ impl OperatorFile {
         let hash = blake3::hash(source.text.as_bytes());
         let hash = u64::from_be_bytes(*hash.as_bytes().first_chunk().expect("a hash has 32 bytes"));
         let operator = UserOperator::new(name, hash, element, (facts.commutative, facts.tolerance))
-            .map_err(|reason| failed(None, reason))?;
+            .map_err(|reason| failed(None, reason))?
+            .with_transforms(transforms);
         let glue = glue(&fields, draws, hash_word(&operator));
-        Ok(Self { source, operator, glue })
+        Ok(Self { source, operator, fields, glue })
+    }
+
+    /// An element from a text with a number for each component of its fields, in their order: `1,-3,0.5`. A number may
+    /// say what it is, as in GLSL.
+    ///
+    /// # Errors
+    /// What is wrong with which of them.
+    pub fn value(&self, text: &str) -> Result<StructureValue, String> {
+        let parts: Vec<&str> = text.split(',').map(str::trim).collect();
+        let components =
+            self.fields.iter().flat_map(|field| (0..field.components).map(move |at| (field, at)));
+        let components: Vec<(&Field, usize)> = components.collect();
+        if parts.len() != components.len() {
+            let fields: Vec<String> =
+                self.fields.iter().map(|field| format!("{} {}", field.type_name, field.name)).collect();
+            return Err(format!(
+                "{} numbers, where an element of {} has {}: {}",
+                parts.len(),
+                self.operator.name,
+                components.len(),
+                fields.join(", ")
+            ));
+        }
+        let words = components.iter().zip(parts).map(|(&(field, at), part)| {
+            let name = match field.components {
+                1 => field.name.clone(),
+                _ => format!("{}.{}", field.name, &"xyzw"[at..=at]),
+            };
+            let word = field.component.read(part).map_err(|reason| format!("field {name}: {reason}"))?;
+            Ok((field.component, word))
+        });
+        StructureValue::new(words.collect::<Result<Vec<_>, String>>()?)
     }
 
     /// What is known of it without the file.
@@ -206,6 +238,29 @@ fn defines(tokens: &[Token<'_>], function: &str) -> bool {
         let [result, name, sign] = three else { return false };
         (result.text, name.text, sign.text) == ("Element", function, "(")
     })
+}
+
+/// Whether there is a transform of this name, which has to be a function from an element and its index to an element.
+fn transforms(tokens: &[Token<'_>], function: &str) -> Result<bool, WrongLine> {
+    let Some(place) = tokens.iter().position(|token| token.text == function) else { return Ok(false) };
+    let line = Some(tokens[place].line);
+    let wrong = |what: &str| {
+        (
+            line,
+            format!("`{function}` {what}: it is `Element {function}(const Element value, const uint index)`"),
+        )
+    };
+    let result = place.checked_sub(1).map_or("", |before| tokens[before].text);
+    if result != "Element" {
+        return Err(wrong(&format!("returns `{result}`, and elements stay elements")));
+    }
+    let is_type = |token: &&str| !matches!(*token, "const" | "in");
+    let parameters = tokens[place + 1..].iter().map(|token| token.text).take_while(|text| *text != ")");
+    let parameters: Vec<&str> = parameters.filter(is_type).collect();
+    match &*parameters {
+        ["(", "Element", _, ",", "uint", _] => Ok(true),
+        _ => Err(wrong("has other parameters")),
+    }
 }
 
 /// What the pragma says.

@@ -5,7 +5,9 @@ use std::collections::HashMap;
 
 use scanbox_model::config::Parameter;
 use scanbox_model::device::DeviceProfile;
-use scanbox_model::problem::{Element, ElementValue, Mode, Operator, Placement, Problem};
+use scanbox_model::problem::{
+    Component, Element, ElementValue, Mode, Operator, Placement, Problem, StructureValue,
+};
 use scanbox_model::user_operator::UserOperator;
 use scanbox_pack::{
     ModuleHash, Pack, PackData, PackDevice, PackError, PackModule, PackProblem, PackRecipe, PackTime,
@@ -192,13 +194,14 @@ pub fn wrong_module_hash(pack: &Pack) -> Option<usize> {
 #[must_use]
 pub fn scan_problem(problem: &Problem) -> ScanProblem {
     let element_bytes = problem.element().bytes();
-    let bits = problem.init().map_or(0, |init| init.bits);
-    let words = [bits as u32, (bits >> 32) as u32, 0, 0];
-    let (mode, init) = match problem.mode() {
-        Mode::Inclusive => (ScanMode::Inclusive, &words[..0]),
-        Mode::Exclusive => (ScanMode::Exclusive, &words[..element_bytes as usize / 4]),
-        Mode::Reduce => (ScanMode::Reduce, &words[..0]),
+    let mode = match problem.mode() {
+        Mode::Inclusive => ScanMode::Inclusive,
+        Mode::Exclusive => ScanMode::Exclusive,
+        Mode::Reduce => ScanMode::Reduce,
     };
+    let has_init = problem.mode() == Mode::Exclusive || problem.init_words().is_some();
+    let words = problem.init_words().unwrap_or_default();
+    let init = &words[..if has_init { element_bytes as usize / 4 } else { 0 }];
     ScanProblem {
         mode,
         element: problem.element().to_string(),
@@ -207,6 +210,7 @@ pub fn scan_problem(problem: &Problem) -> ScanProblem {
         operator_hash: problem.user().map_or_else(String::new, |user| user.hash_text()),
         init: init.to_vec(),
         in_place: problem.placement() == Placement::InPlace,
+        reverse: problem.is_reversed(),
     }
 }
 
@@ -226,16 +230,23 @@ pub fn problem_of(scan: &ScanProblem, user: Option<UserOperator>) -> Option<Prob
         let word = |place: usize| u64::from(scan.init.get(place).copied().unwrap_or(0));
         let init = ElementValue { element, bits: word(0) | word(1) << 32 };
         let plain = Problem::new(mode, element, operator, None, placement).ok()?;
-        match plain.init() {
-            // The identity may be a value that nobody can type.
-            Some(identity) if identity != init => {
-                Problem::new(mode, element, operator, Some(&init.to_string()), placement).ok()?
-            }
-            _ => plain,
+        // The identity may be a value that nobody can type.
+        if scan.init.is_empty() || operator.identity(element) == init {
+            plain
+        } else {
+            Problem::new(mode, element, operator, Some(&init.to_string()), placement).ok()?
         }
     } else {
-        Problem::of_user(mode, user?, placement).ok()?
+        let plain = Problem::of_user(mode, user?, placement).ok()?;
+        // What the fields are is in the file; what their words are is enough.
+        let init = StructureValue::new(scan.init.iter().map(|word| (Component::Uint, *word)));
+        if init.is_err() || scan_problem(&plain).init == scan.init {
+            plain
+        } else {
+            plain.beginning_with(init.ok()?).ok()?
+        }
     };
+    let problem = if scan.reverse { problem.reversed() } else { problem };
     (scan_problem(&problem) == *scan).then_some(problem)
 }
 

@@ -342,8 +342,8 @@ pub(crate) struct CallFacts {
     pub tiles: u64,
     /// Elements.
     pub n: u32,
-    /// The bits of the initial value.
-    pub init: u64,
+    /// The words of the initial value.
+    pub init: [u32; 4],
 }
 
 /// Memory of the session that a pass works on.
@@ -368,8 +368,8 @@ pub enum Binding {
     Counts(u64),
     /// One element: the total of a scan that stores it.
     Total,
-    /// One element: what an exclusive scan begins with, these bits unless somebody else has written it.
-    Initial(u64),
+    /// One element: what a scan or a reduction begins with, these words unless somebody else has written it.
+    Initial([u32; 4]),
     /// A word that says how many elements a call has whose other arguments are pushed: this many, unless somebody else
     /// has written it.
     Elements(u32),

@@ -137,7 +137,7 @@ impl Number for Pair {
     }
 }
 
-/// The answer to a problem, made from the first element on, part by part.
+/// The answer to a problem, made from the element on that is combined first, part by part.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Reference {
     problem: Problem,
@@ -166,7 +166,8 @@ impl Reference {
         Self { problem, carry }
     }
 
-    /// Turns the words of the next elements of the input into those of the output. Of a reduction it leaves the
+    /// Turns the words of the next elements of the input, in the order in which they are combined, into those of the
+    /// output. Of a reduction it leaves the
     /// inclusive scan: the last element is the answer.
     pub fn scan(&mut self, words: &mut [u32]) {
         let (operator, exclusive) = (self.problem.operator(), self.problem.mode() == Mode::Exclusive);

@@ -94,6 +94,7 @@ fn in_pack(problem: &Problem) -> ScanProblem {
         operator_hash: String::new(),
         init: vec![0; words],
         in_place: problem.placement() == Placement::InPlace,
+        reverse: problem.is_reversed(),
     }
 }
 
@@ -112,7 +113,7 @@ fn pack_of(
     let call_use = CallUse {
         n_on_device: variant.max_n.is_some(),
         total: variant.total,
-        init_in_memory: variant.init_in_memory && problem.mode() == Mode::Exclusive,
+        init_in_memory: variant.init_in_memory,
         scratch_overwritten: recipe.fill.is_some(),
         arguments: recipe.arguments,
         any_element: variant.any_element,

@@ -10,7 +10,7 @@ use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Mode, Operator, Placement, Problem};
 use scanbox_model::safe_devices::Guarantee;
 use scanbox_model::space::Space;
-use scanbox_model::user_operator::UserOperator;
+use scanbox_model::user_operator::{Tolerance, UserOperator};
 use scanbox_testing::device::with_subgroups;
 use scanbox_testing::operator_files;
 
@@ -70,11 +70,22 @@ fn every_problem_is_among_those_that_are_covered() {
     let all = all_problems(&users);
     assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len());
     let count = |goes: &dyn Fn(&Problem) -> bool| all.iter().filter(|problem| goes(problem)).count();
-    // 4 types with 7 operators, 2 with 4; in and out of place; from the identity and from another value.
-    assert_eq!(count(&|problem| problem.mode() == Mode::Exclusive && problem.user().is_none()), 36 * 2 * 2);
-    assert_eq!(count(&|problem| problem.mode() == Mode::Inclusive && problem.user().is_none()), 36 * 2);
-    assert_eq!(count(&|problem| problem.mode() == Mode::Reduce && problem.user().is_none()), 36);
-    assert_eq!(count(&|problem| problem.user().is_some()), users.len() * 5);
+    // 4 types with 7 operators, 2 with 4; in and out of place; from the identity and from another value; both ways.
+    assert_eq!(
+        count(&|problem| problem.mode() == Mode::Exclusive && problem.user().is_none()),
+        36 * 2 * 2 * 2
+    );
+    assert_eq!(
+        count(&|problem| problem.mode() == Mode::Inclusive && problem.user().is_none()),
+        36 * 2 * 2 * 2
+    );
+    assert_eq!(count(&|problem| problem.mode() == Mode::Reduce && problem.user().is_none()), 36 * 2 * 2);
+    assert_eq!(
+        count(&|problem| problem.user().is_some() && problem.user_init().is_none()),
+        users.len() * 5 * 2
+    );
+    let exact = users.iter().filter(|user| user.tolerance == Tolerance::EXACT).count();
+    assert_eq!(count(&|problem| problem.user_init().is_some()), exact * 5 * 2);
     for user in &users {
         assert!(all.contains(&Problem::of_user(Mode::Inclusive, *user, Placement::InPlace).unwrap()));
     }

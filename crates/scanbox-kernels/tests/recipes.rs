@@ -129,7 +129,7 @@ fn binding(place: Place, problem: &Problem, tiles: u64, told: u64) -> Binding {
         Place::Scratch(offset) => Binding::Scratch(offset),
         Place::Counts => Binding::Counts(tiles),
         Place::Total => Binding::Total,
-        Place::Initial => Binding::Initial(problem.init().unwrap().bits),
+        Place::Initial => Binding::Initial(problem.first_words().unwrap()),
         Place::Elements => Binding::Elements(u32::try_from(told).unwrap_or(u32::MAX)),
     }
 }
@@ -149,7 +149,7 @@ fn passes(launch: &Launch<'_, Shader>, problem: &Problem, tiles: u64, told: u64)
 /// Whether a session alone refuses this: kernels could do it. A call without elements is none that is measured.
 fn is_of_sessions(rejection: &Rejection, problem: &Problem, n: u64) -> bool {
     match &*rejection.rule {
-        "device-memory" | "initial-value-decides" | "no-elements" => true,
+        "device-memory" | "initial-value-decides" | "init-needs-value" | "no-elements" => true,
         "index-32-bit" => n * problem.element_bytes() / 4 > u64::from(u32::MAX) - 256,
         _ => false,
     }

@@ -14,6 +14,7 @@ mod problem_pairs;
 mod problems;
 mod profiles;
 mod recipes;
+mod same_code;
 mod shown;
 mod variants;
 mod wgsl;

@@ -144,7 +144,7 @@ fn an_initial_value_in_memory_is_an_address() {
     };
     let initial = |label: &str| -> Vec<bool> {
         let plan = of(label, &problem, variant).unwrap();
-        plan.passes.iter().map(|pass| pass.bindings.last() == Some(&Binding::Initial(7))).collect()
+        plan.passes.iter().map(|pass| pass.bindings.last() == Some(&Binding::Initial([7, 0, 0, 0]))).collect()
     };
     for (label, own, passes) in [
         ("b4.vec2.two.sub.turn.wg64", &[4][..], &[true][..]),
@@ -157,8 +157,24 @@ fn an_initial_value_in_memory_is_an_address() {
             own.iter().zip(passes).map(|(words, is)| words - 2 * usize::from(*is)).collect();
         assert_eq!(words(label, variant), less, "{label}");
     }
-    let rejection = of("b4.vec2.two.sub.wg64", &Problem::default(), variant).unwrap_err();
-    assert_eq!(rejection.rule, "init-needs-exclusive");
+    // Others begin with a value as well, in as many words as theirs take; an identity that a file alone knows is none.
+    let words_of = |problem: &Problem, variant| of("b4.vec2.two.sub.turn.wg64", problem, variant);
+    let more = |problem: &Problem| {
+        let plain = words_of(&problem.without_init(), Variant::default()).unwrap().passes[0].words.len();
+        let begins = words_of(problem, Variant::default()).unwrap().passes[0].words.len();
+        let read = words_of(problem, variant).unwrap();
+        assert_eq!(read.passes[0].words.len(), plain, "{problem}");
+        assert_eq!(read.passes[0].bindings.last(), Some(&Binding::Initial(problem.init_words().unwrap())));
+        begins - plain
+    };
+    let own =
+        Problem::new(Mode::Inclusive, Element::U32, Operator::Add, Some("7"), Placement::OutOfPlace).unwrap();
+    assert_eq!(more(&own), 2);
+    let file = scanbox_testing::operator_files::example("matrix2x2");
+    let user = Problem::of_user(Mode::Exclusive, file.operator(), Placement::OutOfPlace).unwrap();
+    assert_eq!(more(&user.beginning_with(file.value("1,2,3,4").unwrap()).unwrap()), 4);
+    let rejection = words_of(&user, variant).unwrap_err();
+    assert_eq!(rejection.rule, "init-needs-value");
 }
 
 /// Calls of different size that share scratch memory find everything where the largest one has it, and start what they

@@ -12,17 +12,19 @@ use crate::parameters::Parameter;
 use crate::record::Record;
 use crate::user_operator::{OperatorName, Tolerance, UserOperator};
 
+mod structure_value;
 mod value;
+pub use structure_value::{Component, StructureValue};
 pub use value::ElementValue;
 
 parameter! {
     /// Which prefixes are written.
     Mode, "mode", {
-        /// Element i of the output combines elements 0 to i of the input.
+        /// Element i of the output combines elements 0 to i of the input, behind an initial value where there is one.
         Inclusive = "inclusive" / "",
         /// Element i of the output combines an initial value and elements 0 to i - 1 of the input.
         Exclusive = "exclusive" / "exclusive",
-        /// The output is one element: all of the input combined.
+        /// The output is one element: all of the input combined, behind an initial value where there is one.
         Reduce = "reduce" / "reduce",
     }
 }
@@ -68,6 +70,16 @@ parameter! {
         Xor = "xor" / "xor",
         /// That of a user's file ([`Problem::user`]).
         User = "user" / "user",
+    }
+}
+parameter! {
+    /// From which end of the input elements are combined.
+    Direction, "direction", {
+        /// From the first one on: element i of the output has what stands before element i of the input.
+        Forward = "forward" / "",
+        /// From the last one on: element i of the output has what stands behind element i of the input. The operands
+        /// keep their order: x[i] op x[i + 1] op ... op x[n - 1], and an initial value behind them.
+        Reverse = "reverse" / "reverse",
     }
 }
 parameter! {
@@ -158,7 +170,9 @@ pub struct Problem {
     operator: Operator,
     user: Option<UserOperator>,
     init: Option<ElementValue>,
+    user_init: Option<StructureValue>,
     placement: Placement,
+    direction: Direction,
 }
 
 impl Default for Problem {
@@ -170,7 +184,9 @@ impl Default for Problem {
             operator: Operator::Add,
             user: None,
             init: None,
+            user_init: None,
             placement: Placement::OutOfPlace,
+            direction: Direction::Forward,
         }
     }
 }
@@ -179,8 +195,9 @@ impl Default for Problem {
 const MOST_INITIAL_FACTOR: f64 = (1u64 << 20) as f64;
 
 impl Problem {
-    /// A problem, if its parts go together. `init` is what an exclusive scan begins with, as text; left out, the
-    /// identity of the operator.
+    /// A problem, if its parts go together. `init` is what it begins with, as text; left out, the identity of the
+    /// operator. A scan that is not exclusive, and a reduction, has no initial value where that is the identity: it is
+    /// the same problem.
     ///
     /// # Errors
     /// What does not go together; the message names the flags.
@@ -195,34 +212,62 @@ impl Problem {
             return Err("an operator of your own, and its type, come with --operator FILE".to_owned());
         }
         if !operator.takes(element) {
-            return Err(format!(
-                "operator \"{operator}\" needs an integer type, not {element}; choose another --op or --type"
-            ));
+            return Err(format!("operator \"{operator}\" needs an integer type, not {element}"));
         }
         Self::check_placement(mode, placement)?;
-        let init = match (init, mode) {
-            (None, Mode::Exclusive) => Some(operator.identity(element)),
-            (None, _) => None,
-            (Some(_), Mode::Inclusive | Mode::Reduce) => {
-                return Err(format!(
-                    "--init with --mode {mode}: only an exclusive scan has an initial value"
-                ));
-            }
-            (Some(text), Mode::Exclusive) => {
-                Some(read_init(element, operator, text).map_err(|reason| format!("--init: {reason}"))?)
-            }
+        let identity = operator.identity(element);
+        let init = match init {
+            None => identity,
+            Some(text) => read_init(element, operator, text).map_err(|reason| format!("--init: {reason}"))?,
         };
-        Ok(Self { mode, element, operator, user: None, init, placement })
+        let init = Some(init).filter(|init| mode == Mode::Exclusive || *init != identity);
+        let direction = Direction::Forward;
+        Ok(Self { mode, element, operator, user: None, init, user_init: None, placement, direction })
     }
 
-    /// A problem of a user's operator. An exclusive scan begins with its identity.
+    /// A problem of a user's operator. It begins with its identity.
     ///
     /// # Errors
     /// What does not go together; the message names the flags.
     pub fn of_user(mode: Mode, user: UserOperator, placement: Placement) -> Result<Self, String> {
         Self::check_placement(mode, placement)?;
-        let (element, operator) = (user.element, Operator::User);
-        Ok(Self { mode, element, operator, user: Some(user), init: None, placement })
+        let (element, operator, direction) = (user.element, Operator::User, Direction::Forward);
+        let user = Some(user);
+        Ok(Self { mode, element, operator, user, init: None, user_init: None, placement, direction })
+    }
+
+    /// The same problem of a user's operator, which begins with this value.
+    ///
+    /// # Errors
+    /// When the value has other bytes than an element, or the operator is one of scanbox's own.
+    pub fn beginning_with(self, value: StructureValue) -> Result<Self, String> {
+        if self.user.is_none() {
+            return Err(format!("the initial value {value} of a structure with --op {}", self.operator));
+        }
+        if value.bytes() != self.element.bytes() {
+            let (has, bytes) = (value.bytes(), self.element.bytes());
+            return Err(format!("the initial value {value} has {has} bytes, and an element {bytes}"));
+        }
+        Ok(Self { user_init: Some(value), ..self })
+    }
+
+    /// The same problem in this direction.
+    #[must_use]
+    pub fn in_direction(self, direction: Direction) -> Self {
+        Self { direction, ..self }
+    }
+
+    /// The same problem from the last element on.
+    #[must_use]
+    pub fn reversed(self) -> Self {
+        self.in_direction(Direction::Reverse)
+    }
+
+    /// The same problem, which begins with nothing: an exclusive scan with the identity.
+    #[must_use]
+    pub fn without_init(self) -> Self {
+        let init = self.init.filter(|_| self.mode == Mode::Exclusive);
+        Self { init: init.map(|init| self.operator.identity(init.element)), user_init: None, ..self }
     }
 
     fn check_placement(mode: Mode, placement: Placement) -> Result<(), String> {
@@ -268,10 +313,54 @@ impl Problem {
         self.user.is_none_or(|user| user.commutative)
     }
 
-    /// What an exclusive scan begins with; `None` of a user's operator, whose identity it begins with.
+    /// What it begins with, of scanbox's own operators: an exclusive scan always, other problems where somebody said
+    /// so.
     #[must_use]
     pub fn init(&self) -> Option<ElementValue> {
         self.init
+    }
+
+    /// What a problem of a user's operator begins with; `None` where that is the identity, which its file knows.
+    #[must_use]
+    pub fn user_init(&self) -> Option<StructureValue> {
+        self.user_init
+    }
+
+    /// The words of what it begins with, the lowest first and zeros behind them, where that is known without a file.
+    #[must_use]
+    pub fn init_words(&self) -> Option<[u32; 4]> {
+        let words = |value: ElementValue| [value.bits as u32, (value.bits >> 32) as u32, 0, 0];
+        self.init.map(words).or(self.user_init.map(StructureValue::words))
+    }
+
+    /// The same; the identity, of scanbox's own operators, where nobody said anything. `None` of an identity that its
+    /// file alone knows.
+    #[must_use]
+    pub fn first_words(&self) -> Option<[u32; 4]> {
+        let identity = || {
+            let value = self.user.is_none().then(|| self.operator.identity(self.element))?;
+            Some([value.bits as u32, (value.bits >> 32) as u32, 0, 0])
+        };
+        self.init_words().or_else(identity)
+    }
+
+    /// What it begins with, as rows say it; empty where they say nothing.
+    #[must_use]
+    pub fn init_text(&self) -> String {
+        let own = self.init.map(|init| init.to_string());
+        own.or(self.user_init.map(|init| init.to_string())).unwrap_or_default()
+    }
+
+    /// From which end elements are combined.
+    #[must_use]
+    pub fn direction(&self) -> Direction {
+        self.direction
+    }
+
+    /// Whether elements are combined from the last one on.
+    #[must_use]
+    pub fn is_reversed(&self) -> bool {
+        self.direction == Direction::Reverse
     }
 
     /// Where the output stands.
@@ -281,10 +370,11 @@ impl Problem {
     }
 
     /// What is computed of the totals of tiles where they are an array in memory: their inclusive scan, in place,
-    /// whatever the mode is.
+    /// whatever the mode is. They stand in the order in which they are combined.
     #[must_use]
     pub fn of_totals(&self) -> Self {
-        Self { mode: Mode::Inclusive, init: None, placement: Placement::InPlace, ..*self }
+        let (placement, direction) = (Placement::InPlace, Direction::Forward);
+        Self { mode: Mode::Inclusive, init: None, user_init: None, placement, direction, ..*self }
     }
 
     /// What is computed by a pass that goes over the output of a scan: the same, in place.
@@ -318,12 +408,6 @@ impl Problem {
         if self.mode == Mode::Reduce { "read" } else { "copy" }
     }
 
-    /// Several of them.
-    #[must_use]
-    pub fn ceilings(&self) -> &'static str {
-        if self.mode == Mode::Reduce { "reads" } else { "copies" }
-    }
-
     /// Whether results depend on the order in which elements are combined: sums and products of floats, and what a
     /// user's file says has a tolerance.
     #[must_use]
@@ -340,9 +424,10 @@ impl Problem {
         *self == Self::default()
     }
 
-    /// The initial value, where it is not the one that an exclusive scan has by default.
-    fn given_init(&self) -> Option<ElementValue> {
-        self.init.filter(|init| *init != self.operator.identity(self.element))
+    /// The initial value, where it is not the one that it has by default.
+    fn given_init(&self) -> Option<String> {
+        let own = self.init.filter(|init| *init != self.operator.identity(self.element));
+        own.map(|init| init.to_string()).or(self.user_init.map(|init| init.to_string()))
     }
 
     /// The problem of a row; that of files from before rows had one.
@@ -355,12 +440,21 @@ impl Problem {
         let name = record.op.unwrap_or_else(|| Operator::Add.into());
         let placement = record.placement.unwrap_or(Placement::OutOfPlace);
         let init = Some(record.init.as_str()).filter(|init| !init.is_empty());
-        match name.built_in() {
+        let problem = match name.built_in() {
             Some(operator) => Self::new(mode, element, operator, init, placement),
             None => {
                 let user = UserOperator::read(name, element, &record.operator_hash, &record.operator_facts)?;
-                Self::of_user(mode, user, placement)
+                Self::of_user(mode, user, placement)?.beginning_as(init)
             }
+        };
+        Ok(problem?.in_direction(record.direction.unwrap_or(Direction::Forward)))
+    }
+
+    /// The same problem of a user's operator, which begins as a text of [`Problem::init_text`] says.
+    fn beginning_as(self, text: Option<&str>) -> Result<Self, String> {
+        match text {
+            Some(text) => self.beginning_with(text.parse()?),
+            None => Ok(self),
         }
     }
 
@@ -373,14 +467,15 @@ impl Problem {
         record.operator_facts = self.user.map_or_else(String::new, |user| user.facts());
         record.element_bytes = self.element.bytes();
         record.bytes_moved = self.bytes_moved(n);
-        record.init = self.init.map_or_else(String::new, |init| init.to_string());
+        record.init = self.init_text();
         record.placement = Some(self.placement);
+        record.direction = Some(self.direction);
     }
 
     /// The first part in which another problem differs, by its column and flag, with what both have there.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Option<ProblemDifference> {
-        let init = |problem: &Self| problem.init.map_or_else(String::new, |init| init.to_string());
+        let init = Self::init_text;
         let hash = |problem: &Self| problem.user.map_or_else(String::new, |user| user.hash_text());
         let facts = |problem: &Self| problem.user.map_or_else(String::new, |user| user.facts());
         let operator_flag = if self.user.or(other.user).is_some() { "--operator" } else { "--op" };
@@ -393,6 +488,7 @@ impl Problem {
             ("operator_facts", "--operator", facts(self), facts(other)),
             ("init", "--init", init(self), init(other)),
             (Placement::NAME, "--in-place", self.placement.to_string(), other.placement.to_string()),
+            (Direction::NAME, "--reverse", self.direction.to_string(), other.direction.to_string()),
         ];
         parts
             .into_iter()
@@ -400,12 +496,13 @@ impl Problem {
             .map(|(column, flag, own, others)| ProblemDifference { column, flag, own, others })
     }
 
-    /// For headings: `inclusive u32 add`, `exclusive f32 max from 1 in place`.
+    /// For headings: `inclusive u32 add`, `exclusive f32 max from 1 in place`, `reverse inclusive u32 add`.
     #[must_use]
     pub fn title(&self) -> String {
+        let reverse = if self.is_reversed() { "reverse " } else { "" };
         let init = self.given_init().map_or_else(String::new, |init| format!(" from {init}"));
         let placement = if self.placement == Placement::InPlace { " in place" } else { "" };
-        format!("{} {} {}{init}{placement}", self.mode, self.element, self.operator_name())
+        format!("{reverse}{} {} {}{init}{placement}", self.mode, self.element, self.operator_name())
     }
 
     /// The flags that ask for it; the file of a user's operator by its name alone.
@@ -431,6 +528,9 @@ impl Problem {
         }
         if self.placement == Placement::InPlace {
             flags.push("--in-place".to_owned());
+        }
+        if self.is_reversed() {
+            flags.push("--reverse".to_owned());
         }
         flags
     }
@@ -467,13 +567,17 @@ fn read_init(element: Element, operator: Operator, text: &str) -> Result<Element
 }
 
 impl fmt::Display for Problem {
-    /// For messages and file names: `u32-add-inclusive`, `f32-max-exclusive-init=1-in-place`.
+    /// For messages and file names: `u32-add-inclusive`, `f32-max-exclusive-init=1-in-place`,
+    /// `u32-add-inclusive-reverse`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}-{}-{}", self.element, self.operator_name(), self.mode)?;
         if let Some(init) = self.given_init() {
             write!(f, "-init={init}")?;
         }
-        if self.placement == Placement::InPlace { write!(f, "-in-place") } else { Ok(()) }
+        if self.placement == Placement::InPlace {
+            write!(f, "-in-place")?;
+        }
+        if self.is_reversed() { write!(f, "-reverse") } else { Ok(()) }
     }
 }
 
@@ -491,19 +595,31 @@ struct Words {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     init: Option<String>,
     placement: Placement,
+    #[serde(default = "forward", skip_serializing_if = "is_forward")]
+    direction: Direction,
+}
+
+fn forward() -> Direction {
+    Direction::Forward
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_forward(direction: &Direction) -> bool {
+    *direction == Direction::Forward
 }
 
 impl From<Problem> for Words {
     fn from(problem: Problem) -> Self {
-        let Problem { mode, element, user, init, placement, .. } = problem;
+        let Problem { mode, element, user, placement, direction, .. } = problem;
         Self {
             mode,
             element,
             op: problem.operator_name(),
             operator_hash: user.map(|user| user.hash_text()),
             operator_facts: user.map(|user| user.facts()),
-            init: init.map(|init| init.to_string()),
+            init: Some(problem.init_text()).filter(|init| !init.is_empty()),
             placement,
+            direction,
         }
     }
 }
@@ -512,12 +628,14 @@ impl TryFrom<Words> for Problem {
     type Error = String;
 
     fn try_from(words: Words) -> Result<Self, String> {
-        let Words { mode, element, op, placement, .. } = words;
+        let Words { mode, element, op, placement, direction, .. } = words;
         if let Some(operator) = op.built_in() {
-            return Self::new(mode, element, operator, words.init.as_deref(), placement);
+            let problem = Self::new(mode, element, operator, words.init.as_deref(), placement)?;
+            return Ok(problem.in_direction(direction));
         }
         let (hash, facts) =
             (words.operator_hash.unwrap_or_default(), words.operator_facts.unwrap_or_default());
-        Self::of_user(mode, UserOperator::read(op, element, &hash, &facts)?, placement)
+        let problem = Self::of_user(mode, UserOperator::read(op, element, &hash, &facts)?, placement)?;
+        Ok(problem.beginning_as(words.init.as_deref())?.in_direction(direction))
     }
 }

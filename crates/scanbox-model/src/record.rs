@@ -17,7 +17,7 @@ pub use self::status::Status;
 use crate::api::Api;
 use crate::call_form::CallForm;
 use crate::parameters::{Cells, Config, Declaration, PARAMETERS, Value, Values};
-use crate::problem::{Element, Mode, Placement};
+use crate::problem::{Direction, Element, Mode, Placement};
 use crate::timer::Timer;
 use crate::units::throughput_gbps;
 use crate::user_operator::OperatorName;
@@ -125,7 +125,8 @@ documented! {
         /// size. A config that joins in a later pass is set against the fastest of the size, whose time of that pass
         /// gives the scale.
         pub confirmed_ns: Option<u64>,
-        /// What an exclusive scan begins with, as text; empty for other modes.
+        /// What it begins with, as text: of an exclusive scan always, of others where somebody said so. Of a user's operator
+        /// the numbers of its structure, `1u,-3,0.5`; empty where that is its identity.
         pub init: String,
         /// Where the output stands; empty in files from before there was a choice.
         pub placement: Option<Placement>,
@@ -175,6 +176,11 @@ documented! {
         pub timer_resolution_ns: Option<f64>,
         /// Calls of a sample behind the `steady` statistics; of several rounds, of the last one. Empty in older files.
         pub sample_calls: Option<u32>,
+        /// The `steady` median of each round of a benchmark in nanoseconds, in the order of the rounds, joined by `+`:
+        /// two subjects are compared round by round. Empty in older files.
+        pub round_medians_ns: RoundMedians,
+        /// From which end elements are combined; empty in older files, which are `forward`.
+        pub direction: Option<Direction>,
         /// Subgroups that one SIMD unit holds at a time, where the driver tells.
         pub subgroups_per_simd: Option<u32>,
         /// Workgroups that one compute unit holds at a time, where a list or a probe of the device tells.
@@ -196,6 +202,10 @@ pub struct UnknownCell {
 /// Yes or nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Flag(pub bool);
+
+/// Times in nanoseconds, one of each round, to a tenth.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct RoundMedians(pub Vec<f64>);
 
 /// A small share, written with three significant digits.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
@@ -486,6 +496,8 @@ const OWN_COLUMNS: &[Column] = &[
     column!(timer),
     column!(timer_resolution_ns),
     column!(sample_calls),
+    column!(round_medians_ns),
+    column!(direction),
     column!(subgroups_per_simd),
     column!(workgroups_held),
 ];

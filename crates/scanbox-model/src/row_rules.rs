@@ -14,7 +14,7 @@ use crate::api::Api;
 use crate::config::{Config, Family};
 use crate::parameters::{Declaration, PARAMETER_NAMES, PARAMETERS, Value};
 use crate::problem::{Mode, Problem};
-use crate::record::{Record, Status, THROUGHPUT, TimeStats};
+use crate::record::{Record, RoundMedians, Status, THROUGHPUT, TimeStats};
 
 /// The subject of rows that scanbox measured of its own kernels.
 pub const OWN_SUBJECT: &str = "scanbox";
@@ -173,7 +173,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         name: "mode, element type, operator, initial value and placement go together",
-        columns: &["op", "mode", "element", "init", "placement"],
+        columns: &["op", "mode", "element", "init", "placement", "direction"],
         check: |row| match row.problem {
             Some(Err(reason)) => Err(("op", reason.clone())),
             _ => Ok(()),
@@ -181,16 +181,13 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         name: "only a user's operator has a file",
-        columns: &["operator_hash", "operator_facts", "init"],
+        columns: &["operator_hash", "operator_facts"],
         check: |row| {
             let record = row.record;
             let built_in = record.op.is_none_or(|name| name.built_in().is_some());
             let none = || "only a user's operator has it".to_owned();
             holds(!built_in || record.operator_hash.is_empty(), "operator_hash", none)?;
-            holds(!built_in || record.operator_facts.is_empty(), "operator_facts", none)?;
-            holds(built_in || record.init.is_empty(), "init", || {
-                "a user's operator begins with its identity".to_owned()
-            })
+            holds(!built_in || record.operator_facts.is_empty(), "operator_facts", none)
         },
     },
     Rule {
@@ -310,6 +307,25 @@ pub const RULES: &[Rule] = &[
             let spread = record.round_spread_pct;
             holds(spread.is_none_or(|pct| pct >= 0.0), "round_spread_pct", || {
                 format!("{} is below zero", spread.unwrap_or(0.0))
+            })
+        },
+    },
+    Rule {
+        name: "the medians of rounds are times of a benchmark, one of each round",
+        columns: &["round_medians_ns", "rounds", "status", "cache"],
+        check: |row| {
+            let RoundMedians(medians) = &row.record.round_medians_ns;
+            if medians.is_empty() {
+                return Ok(());
+            }
+            let column = "round_medians_ns";
+            holds(row.is_ok(), column, || format!("times in a row that is {}", row.record.status))?;
+            holds(row.record.is_of_benchmark(), column, || "rows of a sweep have none".to_owned())?;
+            holds(medians.iter().all(|&ns| ns > 0.0), column, || "a time is above zero".to_owned())?;
+            holds(row.record.rounds == Some(medians.len() as u32), column, || {
+                let rounds =
+                    row.record.rounds.map_or_else(|| "no number".to_owned(), |rounds| rounds.to_string());
+                format!("{} of them, and {rounds} of rounds", medians.len())
             })
         },
     },

@@ -121,6 +121,10 @@ impl fmt::Debug for Tolerance {
     }
 }
 
+/// What facts end with of files with transforms.
+const INPUT: &str = "+input";
+const OUTPUT: &str = "+output";
+
 /// An operator from a user's file: all that is known of it without the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct UserOperator {
@@ -134,6 +138,25 @@ pub struct UserOperator {
     pub commutative: bool,
     /// What counts as right.
     pub tolerance: Tolerance,
+    /// What the file makes of elements as they are loaded and stored.
+    pub transforms: Transforms,
+}
+
+/// Which transforms a file has: pure functions of an element and its index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Transforms {
+    /// Of elements of the input, before they are combined.
+    pub input: bool,
+    /// Of elements of the output, as they are stored.
+    pub output: bool,
+}
+
+impl Transforms {
+    /// Whether there is one.
+    #[must_use]
+    pub fn any(self) -> bool {
+        self.input || self.output
+    }
 }
 
 impl UserOperator {
@@ -154,7 +177,13 @@ impl UserOperator {
             return Err(format!("operator {name} of type {element}, which is not a structure"));
         }
         let (commutative, tolerance) = facts;
-        Ok(Self { name, hash, element, commutative, tolerance })
+        Ok(Self { name, hash, element, commutative, tolerance, transforms: Transforms::default() })
+    }
+
+    /// The same operator, of a file with these transforms.
+    #[must_use]
+    pub fn with_transforms(self, transforms: Transforms) -> Self {
+        Self { transforms, ..self }
     }
 
     /// The text of the `operator_hash` column: 16 hexadecimal digits.
@@ -163,14 +192,18 @@ impl UserOperator {
         format!("{:016x}", self.hash)
     }
 
-    /// The text of the `operator_facts` column: `ordered+exact`, `commutative+tolerance=0.00001`.
+    /// The text of the `operator_facts` column: `ordered+exact`, `commutative+tolerance=0.00001`; with transforms
+    /// `ordered+exact+input+output`.
     #[must_use]
     pub fn facts(&self) -> String {
         let order = if self.commutative { "commutative" } else { "ordered" };
-        match self.tolerance {
-            Tolerance::EXACT => format!("{order}+exact"),
-            tolerance => format!("{order}+tolerance={}", tolerance.share()),
-        }
+        let exactness = match self.tolerance {
+            Tolerance::EXACT => "exact".to_owned(),
+            tolerance => format!("tolerance={}", tolerance.share()),
+        };
+        let [input, output] = [(self.transforms.input, INPUT), (self.transforms.output, OUTPUT)]
+            .map(|(has, word)| if has { word } else { "" });
+        format!("{order}+{exactness}{input}{output}")
     }
 
     /// The operator of a row or of metadata.
@@ -189,6 +222,10 @@ impl UserOperator {
             })?;
         let no_facts = || format!("operator_facts `{}` are not facts of an operator", excerpt(facts));
         let (order, exactness) = facts.split_once('+').ok_or_else(no_facts)?;
+        let (exactness, output) =
+            exactness.strip_suffix(OUTPUT).map_or((exactness, false), |rest| (rest, true));
+        let (exactness, input) =
+            exactness.strip_suffix(INPUT).map_or((exactness, false), |rest| (rest, true));
         let commutative = match order {
             "commutative" => true,
             "ordered" => false,
@@ -199,6 +236,7 @@ impl UserOperator {
             None if exactness == "exact" => Tolerance::EXACT,
             None => return Err(no_facts()),
         };
-        Self::new(name, hash, element, (commutative, tolerance))
+        let operator = Self::new(name, hash, element, (commutative, tolerance))?;
+        Ok(operator.with_transforms(Transforms { input, output }))
     }
 }

@@ -7,7 +7,7 @@ use scanbox_model::config::{BlockScan, Family, Lookback, VectorWidth};
 use scanbox_model::csv_file::{self, Appender, CsvError};
 use scanbox_model::parameters::Cells;
 use scanbox_model::record::{
-    COLUMNS, Cache, Clock, FIRST_COLUMNS, Record, SCHEMA, Selection, Status, TimeStats,
+    COLUMNS, Cache, Clock, FIRST_COLUMNS, Record, RoundMedians, SCHEMA, Selection, Status, TimeStats,
 };
 use scanbox_model::whole_file::{replace, replace_text};
 
@@ -62,6 +62,7 @@ proptest! {
             selection: vec![Selection::Ideal, Selection::BestKernel],
             rounds: Some(5),
             round_spread_pct: Some(1.25),
+            round_medians_ns: RoundMedians(vec![2000.5, 2001.0, 1999.1, 2000.0, 2000.0]),
             ..record(&reason, n)
         };
         let confirmed = Record { confirmed_ns: Some(n), ..record(&reason, n) };

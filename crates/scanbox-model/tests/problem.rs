@@ -2,7 +2,9 @@
 
 use proptest::prelude::*;
 use scanbox_model::config::Parameter;
-use scanbox_model::problem::{Element, ElementValue, Mode, Operator, Placement, Problem};
+use scanbox_model::problem::{
+    Component, Direction, Element, ElementValue, Mode, Operator, Placement, Problem, StructureValue,
+};
 use scanbox_model::record::Record;
 use scanbox_model::user_operator::{OperatorName, Tolerance, UserOperator};
 
@@ -23,11 +25,22 @@ fn any_user() -> impl Strategy<Value = UserOperator> {
 }
 
 fn any_problem() -> impl Strategy<Value = Problem> {
-    let of_user = (any_of::<Mode>(), any_user(), any_of::<Placement>())
-        .prop_filter_map("what goes together", |(mode, user, placement)| {
-            Problem::of_user(mode, user, placement).ok()
-        });
-    prop_oneof![4 => any_own_problem(), 1 => of_user]
+    let of_user = (any_of::<Mode>(), any_user(), any_of::<Placement>(), any_structure()).prop_filter_map(
+        "what goes together",
+        |(mode, user, placement, init)| {
+            let plain = Problem::of_user(mode, user, placement).ok()?;
+            Some(plain.beginning_with(init).unwrap_or(plain))
+        },
+    );
+    let any = prop_oneof![4 => any_own_problem(), 1 => of_user];
+    (any, any_of::<Direction>()).prop_map(|(problem, direction)| problem.in_direction(direction))
+}
+
+fn any_structure() -> impl Strategy<Value = StructureValue> {
+    let types = prop::sample::select(&[Component::Uint, Component::Int, Component::Float]);
+    // Finite floats: exponents are not all ones.
+    let component = (types, any::<u32>()).prop_map(|(of, word)| (of, word & 0xbf7f_ffff | 0x0080_0000));
+    prop::collection::vec(component, 1..=4).prop_map(|components| StructureValue::new(components).unwrap())
 }
 
 fn any_own_problem() -> impl Strategy<Value = Problem> {
@@ -89,7 +102,14 @@ fn names_are_short_where_nothing_is_special() {
         "i32-add-exclusive-init=-5-in-place",
         "--type i32 --mode exclusive --init=-5 --in-place",
     );
-    // The identity written out is the default.
+    check(
+        new(Mode::Inclusive, Element::U32, Operator::Add, Some("7"), out).reversed(),
+        "u32-add-inclusive-init=7-reverse",
+        "--init=7 --reverse",
+    );
+    assert_eq!(Problem::default().reversed().title(), "reverse inclusive u32 add");
+    // The identity written out is the default, whatever the mode is.
+    assert_eq!(new(Mode::Inclusive, Element::U32, Operator::Add, Some("0"), out), Problem::default());
     assert_eq!(
         new(Mode::Exclusive, Element::F32, Operator::Min, Some("inf"), out),
         new(Mode::Exclusive, Element::F32, Operator::Min, None, out)
@@ -128,6 +148,15 @@ fn a_users_operator_is_known_by_its_file() {
     check(user("affine", 0xabd, false, 0.0), "operator_hash", "0000000000000abc", "0000000000000abd");
     check(user("maps", 0xabc, false, 0.0), "op", "affine", "maps");
     check(user("affine", 0xabc, true, 0.25), "operator_facts", "ordered+exact", "commutative+tolerance=0.25");
+    let begins = affine.beginning_with("1u,-2".parse().unwrap()).unwrap();
+    assert_eq!(begins.to_string(), "struct8-affine-exclusive-init=1u,-2-in-place");
+    assert_eq!(begins.flags().join(" "), "--operator affine.glsl --mode exclusive --init=1u,-2 --in-place");
+    assert_eq!(affine.difference(&begins).unwrap().column, "init");
+    assert_eq!(affine.difference(&affine.reversed()).unwrap().flag, "--reverse");
+    assert!(
+        affine.beginning_with("1u".parse().unwrap()).unwrap_err().contains("has 4 bytes, and an element 8")
+    );
+    assert!(Problem::default().beginning_with("1u".parse().unwrap()).is_err());
     let sum = affine.difference(&Problem::default()).unwrap();
     assert_eq!((sum.column, sum.flag), ("mode", "--mode"));
     assert!(Problem::of_user(Mode::Reduce, user("x", 1, true, 0.0), Placement::InPlace).is_err());

@@ -9,7 +9,7 @@ use scanbox_model::config::{BlockScan, Family, Lookback, Reset, TileState, Vecto
 use scanbox_model::csv_file;
 use scanbox_model::parameters::Cells;
 use scanbox_model::problem::{Element, Mode, Placement};
-use scanbox_model::record::{Cache, Ratio, Record, SCHEMA, Selection, Status, TimeStats};
+use scanbox_model::record::{Cache, Ratio, Record, RoundMedians, SCHEMA, Selection, Status, TimeStats};
 use scanbox_model::row_rules::{Checker, RULES};
 use scanbox_model::timer::Timer;
 
@@ -62,6 +62,7 @@ fn of_benchmark() -> Record {
     Record {
         cache: Some(Cache::Cold),
         selection: vec![Selection::Ideal],
+        round_medians_ns: RoundMedians(vec![2000.5; 9]),
         confirmed_ns: None,
         fallbacks_sum: Some(2),
         insertions_sum: Some(1),
@@ -194,7 +195,7 @@ fn every_rule_refuses_a_row_and_blames_its_column() {
     check(workgroups, "n_elements", with(&|row| row.config_id = format!("{LABEL}.g9")), "");
     let problem = "mode, element type, operator, initial value and placement go together";
     check(problem, "op", with(&|row| row.op = Some("max-plus".parse().unwrap())), "");
-    check(problem, "op", with(&|row| row.init = "3".into()), "");
+    check(problem, "op", with(&|row| row.init = "three".into()), "");
     let in_place = with(&|row| (row.mode, row.placement) = (Some(Mode::Reduce), Some(Placement::InPlace)));
     check(problem, "op", in_place, "");
     let file = "only a user's operator has a file";
@@ -232,6 +233,14 @@ fn every_rule_refuses_a_row_and_blames_its_column() {
     let rounds = "rounds are at least one, and their spread is not negative";
     check(rounds, "rounds", with(&|row| row.rounds = Some(0)), "");
     check(rounds, "round_spread_pct", with(&|row| row.round_spread_pct = Some(-1.0)), "");
+    let medians = "the medians of rounds are times of a benchmark, one of each round";
+    let of_rounds = |ns: &[f64]| RoundMedians(ns.to_vec());
+    check(medians, "round_medians_ns", with(&|row| row.round_medians_ns = of_rounds(&[1.0; 9])), "");
+    let of = |ns: &[f64], row: Record| Record { round_medians_ns: of_rounds(ns), ..row };
+    check(medians, "round_medians_ns", of(&[1.0; 8], of_benchmark()), "");
+    check(medians, "round_medians_ns", of(&[0.0; 9], of_benchmark()), "");
+    let hung = Record { cache: Some(Cache::Hot), ..failed(Status::Timeout) };
+    check(medians, "round_medians_ns", of(&[1.0; 9], hung), "");
     let selected = "a reason to take part is one of a benchmark";
     check(selected, "selection", with(&|row| row.selection = vec![Selection::Named]), "");
     let counts = "counts of fallbacks and simulated blocking are of a benchmark";

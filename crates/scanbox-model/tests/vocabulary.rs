@@ -348,6 +348,9 @@ fn auto_in_a_space_is_what_was_found_on_the_device() {
     // Whatever a file says: a baked pipeline is not for arguments that may change.
     check("[\"auto\"]", Some(Arguments::Baked), &[&push]);
     check("[\"auto\", \"baked\"]", Some(Arguments::Block), &[&block, &baked]);
+    let mistyped = SPACE.replace("batch_size = [1]", "batch_size = [1]\narguments = [\"Auto\"]");
+    let error = Space::from_toml(&mistyped, "my.toml").unwrap_err().to_string();
+    assert!(error.contains("`Auto` is not a value of arguments") && error.contains("baked, auto"), "{error}");
     check("[\"push\", \"auto\"]", Some(Arguments::Block), &[&push, &block]);
     check("[\"push\", \"auto\"]", None, &[&push]);
     check("[\"block\"]", None, &[&block]);

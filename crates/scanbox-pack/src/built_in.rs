@@ -31,6 +31,7 @@ impl ScanProblem {
             operator_hash: String::new(),
             init: init.to_vec(),
             in_place: false,
+            reverse: false,
         })
     }
 
@@ -40,7 +41,13 @@ impl ScanProblem {
         Self { in_place: true, ..self }
     }
 
-    /// The same exclusive scan, which begins with an element of these bits, the lowest word first.
+    /// The same scan from the last element on, with an initial value behind that.
+    #[must_use]
+    pub fn reversed(self) -> Self {
+        Self { reverse: true, ..self }
+    }
+
+    /// The same scan or reduction, which begins with an element of these bits, the lowest word first.
     #[must_use]
     pub fn begin_with(self, init: &[u32]) -> Self {
         Self { init: init.to_vec(), ..self }

@@ -141,8 +141,11 @@ fn scan(scan: &ScanProblem) -> Soundness {
     text("operator", operator)?;
     text("hash of the operator", operator_hash)?;
     ensure([4, 8, 16].contains(element_bytes), || format!("elements of {element_bytes} bytes"))?;
-    let words = if *mode == ScanMode::Exclusive { *element_bytes as usize / 4 } else { 0 };
-    ensure(init.len() == words, || format!("an initial value of {} words, where {words} are", init.len()))
+    let words = *element_bytes as usize / 4;
+    let has_none = init.is_empty() && *mode != ScanMode::Exclusive;
+    ensure(has_none || init.len() == words, || {
+        format!("an initial value of {} words, where {words} are", init.len())
+    })
 }
 
 /// The table in which something is wrong, and what.
@@ -209,7 +212,6 @@ fn serves(recipe: &Recipe<u16>, scan: &ScanProblem, call_use: CallUse) -> Soundn
         "is not for this mode".to_owned()
     })?;
     ensure(!total || scan.mode != ScanMode::Reduce, || "stores the total of a reduction twice".to_owned())?;
-    ensure(!init_in_memory || scan.mode == ScanMode::Exclusive, || "begins with a value".to_owned())?;
     ensure(!scratch_overwritten || recipe.formula.content(recipe.max_n).is_stateless(), || {
         "needs what it has left in the scratch memory".to_owned()
     })

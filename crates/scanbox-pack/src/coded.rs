@@ -213,7 +213,6 @@ macro_rules! fields {
 }
 fields! {
     PackDevice { name, driver, driver_build, vendor_id, device_id, units, family, keeps }
-    ScanProblem { mode, element, element_bytes, operator, operator_hash, init, in_place }
     CallUse { n_on_device, total, init_in_memory, scratch_overwritten, arguments, any_element }
     PackProblem { scan, measured, portable }
     ChoiceTable { call_use, needs, breakpoints }
@@ -227,6 +226,31 @@ fields! {
     Prepare<u16> { zeros, turn }
     LevelPasses<u16> { up, last, down }
     RecipePass<u16> { module, places, words }
+}
+
+impl Coded for ScanProblem {
+    fn put(&self, out: &mut Vec<u8>) {
+        let Self { mode, element, element_bytes, operator, operator_hash, init, in_place, reverse } = self;
+        mode.put(out);
+        element.put(out);
+        element_bytes.put(out);
+        operator.put(out);
+        operator_hash.put(out);
+        init.put(out);
+        // Version 1 has the first bit alone.
+        (u8::from(*in_place) | u8::from(*reverse) << 1).put(out);
+    }
+
+    fn take(input: &mut SectionRest<'_>) -> Result<Self, PackError> {
+        let (mode, element, element_bytes) = (Coded::take(input)?, Coded::take(input)?, Coded::take(input)?);
+        let (operator, operator_hash, init) = (Coded::take(input)?, Coded::take(input)?, Coded::take(input)?);
+        let bits = u8::take(input)?;
+        if bits > 3 {
+            return Err(input.wrong(format!("{bits} says nothing of where the output stands")));
+        }
+        let (in_place, reverse) = (bits & 1 != 0, bits & 2 != 0);
+        Ok(Self { mode, element, element_bytes, operator, operator_hash, init, in_place, reverse })
+    }
 }
 
 /// The values of an enumeration, each with its byte and the one thing that it may have.

@@ -68,11 +68,20 @@ pub struct ScanProblem {
     pub operator: String,
     /// Hash of the file of a user's operator; empty of any other.
     pub operator_hash: String,
-    /// The bits of what an exclusive scan begins with, the lowest word first, where its words have them; those of the
-    /// identity where nobody said anything else. Empty of other scans.
+    /// The bits of what it begins with, the lowest word first, where its words have them; of an exclusive scan those of
+    /// the identity where nobody said anything else. Empty of others that begin with nothing.
     pub init: Vec<u32>,
     /// Whether the output stands where the input stood.
     pub in_place: bool,
+    /// Whether elements are combined from the last one on, with their operands in the order of the array.
+    #[cfg_attr(feature = "json", serde(default, skip_serializing_if = "is_no"))]
+    pub reverse: bool,
+}
+
+#[cfg(feature = "json")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_no(flag: &bool) -> bool {
+    !*flag
 }
 
 /// Which prefixes are written.
@@ -97,7 +106,7 @@ pub struct CallUse {
     pub n_on_device: bool,
     /// The total of all elements is stored beside the scan.
     pub total: bool,
-    /// Memory says what an exclusive scan begins with.
+    /// Memory says what it begins with.
     pub init_in_memory: bool,
     /// Others overwrite the scratch memory between calls.
     pub scratch_overwritten: bool,

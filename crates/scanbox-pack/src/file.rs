@@ -17,6 +17,7 @@ use crate::contents::{ModuleHash, PackData, PackModule};
 use crate::error::PackError;
 use crate::pack::Pack;
 use crate::promises::FeatureSet;
+use crate::version::{FIRST, major};
 pub use crate::version::{MAJOR, MINOR};
 
 /// The first bytes: not text, with a line end of each kind, which transfers as text change.
@@ -124,7 +125,7 @@ impl Pack {
         modules.iter().flat_map(|module| &module.words).for_each(|word| word.put(code));
 
         let mut file = MAGIC.to_vec();
-        [MAJOR, MINOR].into_iter().for_each(|number| number.put(&mut file));
+        [major(self.data()), MINOR].into_iter().for_each(|number| number.put(&mut file));
         [0u64; 2].put(&mut file);
         [SECTIONS.len() as u32, 0].put(&mut file);
         let mut at = HEADER_BYTES + SECTIONS.len() * ENTRY_BYTES;
@@ -197,7 +198,7 @@ fn check_header(file: &[u8]) -> Result<(), PackError> {
     if found != said {
         return Err(PackError::Damaged { said, found });
     }
-    if major != MAJOR {
+    if major < FIRST {
         return Err(PackError::malformed("the header", format!("there is no version {major}.{minor}")));
     }
     Ok(())

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::contents::{ModuleHash, PackData};
 use crate::error::PackError;
 use crate::pack::Pack;
-use crate::version::{MAJOR, MINOR};
+use crate::version::{FIRST, MAJOR, MINOR, major};
 
 /// What the JSON says it is.
 const FORMAT: &str = "scanbox-pack";
@@ -31,7 +31,7 @@ impl From<&Pack> for PackText {
     fn from(pack: &Pack) -> Self {
         let mut data = pack.data().clone();
         data.modules.iter_mut().for_each(|module| module.words.clear());
-        Self { format: FORMAT.to_owned(), major: MAJOR, minor: MINOR, pack: data }
+        Self { format: FORMAT.to_owned(), major: major(&data), minor: MINOR, pack: data }
     }
 }
 
@@ -48,7 +48,7 @@ impl PackText {
         if major > MAJOR {
             return Err(PackError::Newer { major, minor });
         }
-        if major != MAJOR {
+        if major < FIRST {
             return Err(PackError::malformed(
                 "the beginning",
                 format!("there is no version {major}.{minor}"),

@@ -43,6 +43,8 @@ pub struct MergeEnding<'a> {
     pub command: &'a [String],
     /// Sizes whose copy, or read, is still to be measured.
     pub copies_left: &'a BTreeSet<u64>,
+    /// What goes behind the command to measure those.
+    pub of_copies: &'a [String],
     /// Points that were wrong and that nobody has shown right since.
     pub wrong: u64,
     /// Sizes that have rows of several units.
@@ -204,14 +206,23 @@ fn write_table(ending: &MergeEnding<'_>, width: Option<usize>, out: &mut dyn Wri
     writeln!(out, "files      {}", paste::path(path))?;
     writeln!(out, "           {}", paste::path(&Metadata::path_beside(path)))?;
     let program = paste::program();
-    let next = match ending.missing.first() {
-        Some(first) => {
-            let words = ending.command.iter().chain(&first.arguments).map(String::as_str);
-            paste::line(std::iter::once(program.as_str()).chain(words))
-        }
-        None => paste::line([program.as_str(), "analyze", &path.to_string_lossy(), "--metric", "squared"]),
+    let measure = |arguments: &[String]| {
+        let words = ending.command.iter().chain(arguments).map(String::as_str);
+        paste::line(std::iter::once(program.as_str()).chain(words))
     };
-    writeln!(out, "next       {next}")
+    let mut next: Vec<String> =
+        ending.missing.iter().take(MISSING_SHOWN).map(|missing| measure(&missing.arguments)).collect();
+    if next.is_empty() && !ending.copies_left.is_empty() {
+        next.push(measure(ending.of_copies));
+    }
+    if next.is_empty() {
+        next.push(paste::line([program.as_str(), "analyze", &path.to_string_lossy(), "--metric", "squared"]));
+    }
+    // The sweeps of several tasks, or one after the other.
+    for (index, line) in next.iter().enumerate() {
+        writeln!(out, "{}{line}", if index == 0 { "next       " } else { "           " })?;
+    }
+    Ok(())
 }
 
 fn write_missing(ending: &MergeEnding<'_>, width: Option<usize>, out: &mut dyn Write) -> io::Result<()> {

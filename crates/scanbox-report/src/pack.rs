@@ -21,8 +21,22 @@ pub struct PackContents<'a> {
     pub bytes: usize,
     /// The pack.
     pub pack: &'a Pack,
+    /// What its calls lose at each size.
+    pub losses: &'a [SizeLosses],
     /// What is known of it beside: sentences.
     pub remarks: &'a [String],
+}
+
+/// What ordinary calls lose at each size, for each set of promises.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SizeLosses {
+    /// The problem, and where calls find their arguments.
+    pub title: String,
+    /// The sets.
+    pub tiers: Vec<String>,
+    /// By size, then by set: against the fastest with arguments in the same place, and against the fastest of all, in
+    /// parts per million.
+    pub rows: BTreeMap<u64, Vec<Option<[u32; 2]>>>,
 }
 
 impl Document for PackContents<'_> {
@@ -69,6 +83,9 @@ impl PackContents<'_> {
             writeln!(out, "\n{}", title(&problem.scan))?;
             self.problem(problem, style, out)?;
         }
+        for losses in self.losses {
+            losses.table(style, width, out)?;
+        }
         for remark in self.remarks {
             writeln!(out, "\n{}", fold("", remark, 0, width))?;
         }
@@ -80,15 +97,8 @@ impl PackContents<'_> {
             table.call_use == CallUse { arguments: table.call_use.arguments, ..CallUse::default() }
         };
         for table in problem.measured.iter().filter(ordinary) {
-            let worst = table.breakpoints.iter().map(|range| range.worst_loss_ppm);
-            let worst = worst.collect::<Option<Vec<u32>>>().and_then(|all| all.into_iter().max());
-            let worst = worst.map_or_else(|| "not measured".to_owned(), |worst| percent(Some(worst)));
-            writeln!(
-                out,
-                "\n{}, needs {}; worst loss {worst}",
-                arguments_text(table.call_use.arguments),
-                table.needs
-            )?;
+            let arguments = arguments_text(table.call_use.arguments);
+            writeln!(out, "\n{arguments}, needs {}; {}", table.needs, loss_text(table))?;
             let mut grid = Grid::new([
                 GridColumn::numbers("from n"),
                 GridColumn::words("kernel"),
@@ -111,9 +121,9 @@ impl PackContents<'_> {
             }
             writeln!(out, "{}", grid.draw(style))?;
         }
-        let mut others: BTreeMap<(u32, String), (&ChoiceTable, Vec<String>)> = BTreeMap::new();
+        let mut others: BTreeMap<(u32, String, String), (&ChoiceTable, Vec<String>)> = BTreeMap::new();
         for table in problem.measured.iter().filter(|table| !ordinary(table)) {
-            let key = (table.needs.bits(), self.labels(table));
+            let key = (table.needs.bits(), self.labels(table), loss_text(table));
             let (_, uses) = others.entry(key).or_insert_with(|| (table, Vec::new()));
             uses.push(table.call_use.to_string());
         }
@@ -121,8 +131,9 @@ impl PackContents<'_> {
             writeln!(out, "\nOther uses:")?;
         }
         let width = if let Style::Text { width } = style { width } else { None };
-        for ((_, labels), (table, uses)) in others {
-            writeln!(out, "{}", fold("  ", &format!("{labels}, needs {}:", table.needs), 4, width))?;
+        for ((_, labels, loss), (table, uses)) in others {
+            let head = format!("{labels}, needs {}; {loss}:", table.needs);
+            writeln!(out, "{}", fold("  ", &head, 4, width))?;
             writeln!(out, "{}", fold("    ", &uses.join(", "), 4, width))?;
         }
         self.portable(problem, style, out)
@@ -184,6 +195,39 @@ impl PackContents<'_> {
     }
 }
 
+impl SizeLosses {
+    fn table(&self, style: Style, width: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
+        let head = format!(
+            "{}: how much slower than the fastest kernel with arguments in the same place, whatever it needs, and than \
+             the fastest of all (of all), by what is promised",
+            self.title
+        );
+        let mut columns = vec![GridColumn::numbers("n")];
+        for tier in &self.tiers {
+            columns.extend([GridColumn::numbers_of(tier.clone()), GridColumn::numbers("of all")]);
+        }
+        let mut grid = Grid::new(columns);
+        for (n, losses) in &self.rows {
+            let mut cells = vec![size_label(*n)];
+            for loss in losses {
+                cells.extend(loss.map_or_else(Default::default, |loss| loss.map(|ppm| percent(Some(ppm)))));
+            }
+            grid.push_row(cells);
+        }
+        writeln!(out, "\n{}\n{}", fold("", &head, 0, width), grid.draw(style))
+    }
+}
+
+/// What a table loses at its worst size.
+fn loss_text(table: &ChoiceTable) -> String {
+    let worst = table.breakpoints.iter().map(|range| range.worst_loss_ppm);
+    let worst = worst.collect::<Option<Vec<u32>>>().and_then(|all| all.into_iter().max());
+    worst.map_or_else(
+        || "worst loss not measured".to_owned(),
+        |worst| format!("worst loss {}", percent(Some(worst))),
+    )
+}
+
 fn subgroup_size(data: &PackData, recipe: u16) -> Option<u32> {
     let module = *data.recipes.get(usize::from(recipe))?.recipe.modules().next()?;
     Some(data.modules.get(usize::from(module))?.subgroup_size)
@@ -192,15 +236,17 @@ fn subgroup_size(data: &PackData, recipe: u16) -> Option<u32> {
 /// What is computed, as other answers say it.
 #[must_use]
 pub fn title(scan: &ScanProblem) -> String {
-    let ScanProblem { mode, element, operator, init, in_place, .. } = scan;
+    let ScanProblem { mode, element, operator, init, in_place, reverse, .. } = scan;
     let mode = match mode {
         ScanMode::Inclusive => "inclusive",
         ScanMode::Exclusive => "exclusive",
         ScanMode::Reduce => "reduce",
     };
     let words: String = init.iter().rev().map(|word| format!("{word:08x}")).collect();
-    let init = if init.iter().all(|word| *word == 0) { String::new() } else { format!(" from 0x{words}") };
-    format!("{mode} {element} {operator}{init}{}", if *in_place { " in place" } else { "" })
+    let is_default = scan.mode == ScanMode::Exclusive && init.iter().all(|word| *word == 0);
+    let init = if is_default || init.is_empty() { String::new() } else { format!(" from 0x{words}") };
+    let reverse = if *reverse { "reverse " } else { "" };
+    format!("{reverse}{mode} {element} {operator}{init}{}", if *in_place { " in place" } else { "" })
 }
 
 /// Where calls find their arguments.

@@ -82,7 +82,7 @@ fn in_label_alone(record: &Record) -> impl Iterator<Item = (String, Value)> {
 }
 
 /// Columns whose text may look like a number and is a name.
-const TEXTS: [&str; 11] = [
+const TEXTS: [&str; 12] = [
     "run_id",
     "device",
     "device_uuid",
@@ -94,6 +94,8 @@ const TEXTS: [&str; 11] = [
     "kernel_id",
     "reason",
     "implementation",
+    // A list, also of one.
+    "round_medians_ns",
 ];
 
 /// The JSON schema of a row as [`object`] writes it, from the tables of columns and parameters.

@@ -28,6 +28,7 @@ use crate::space::SpaceCounts;
 use crate::sweep::EndingJson;
 use crate::verify::VerifyEnding;
 use crate::versus::VersusRow;
+use crate::versus::arguments::AgainstPushRow;
 use crate::versus::devices::DeviceVersus;
 
 /// A schema.
@@ -62,6 +63,11 @@ pub fn schemas() -> Vec<NamedSchema> {
         made("bench", "`bench --format json`.", written::<BenchJson<'_>>()),
         made("bench-summary", "`bench --summary --format json`.", written::<Vec<VersusRow<'_>>>()),
         made("bench-devices", "`bench --summary devices --format json`.", written::<Vec<DeviceVersus<'_>>>()),
+        made(
+            "bench-arguments",
+            "`bench --summary arguments --format json`.",
+            written::<Vec<AgainstPushRow<'_>>>(),
+        ),
         made("bench-blocking", "`bench --blocking --format json`.", written::<BlockingJson<'_>>()),
         made("bench-dispatch", "`bench --dispatch --format json`.", written::<DispatchJson<'_>>()),
         made("compare", "`compare --format json`.", written::<CompareJson<'_>>()),

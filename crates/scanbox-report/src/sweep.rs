@@ -19,7 +19,7 @@ use crate::document::{Document, Format, write_json};
 use crate::grid::{Grid, GridColumn, Style};
 use crate::paste;
 use crate::terminal::fold;
-use crate::words::{ceiling_share, set_up_words};
+use crate::words::{ceiling_share, ceilings, set_up_words};
 
 /// Rows that are not `ok` and are shown at the end.
 const FAILED_SHOWN: usize = 5;
@@ -154,7 +154,7 @@ fn write_facts(ending: &SweepEnding<'_>, width: Option<usize>, out: &mut dyn Wri
         };
         writeln!(out, "left       {} points{wrong}", outcome.points_left)?;
     }
-    let copies = metadata.problem.ceilings();
+    let copies = ceilings(&metadata.problem);
     for (head, sizes, what) in [
         ("left       ", &outcome.copies_left, format!("{copies} not measured yet: ")),
         ("wrong      ", &outcome.wrong_copies, format!("wrong {copies}, with which nothing is compared: ")),

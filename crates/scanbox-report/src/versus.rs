@@ -1,6 +1,7 @@
 //! What a benchmark says of scanbox against the fastest of other implementations: the table of the README, the other
 //! views, and where it loses, all from the same lines ([`scanbox_analysis::versus`]).
 
+pub mod arguments;
 pub mod devices;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,10 +29,21 @@ pub enum VersusView {
     Table,
     /// Every ratio and every time by its own name, on hot and on cold buffers
     Views,
+    /// Every ratio, each with the interval that holds it at 95 %
+    Intervals,
+    /// Each config against itself with push constants
+    Arguments,
     /// Only how many times as fast it is, and where it loses
     Loses,
     /// A line per size with two columns for each device: time, and times as fast as the fastest baseline
     Devices,
+}
+
+impl VersusView {
+    /// Whether it shows hot and cold buffers, one below the other; the others show what was measured first of them.
+    fn has_every_cache(self) -> bool {
+        matches!(self, Self::Views | Self::Intervals)
+    }
 }
 
 /// A line for machines.
@@ -54,6 +66,10 @@ struct SubjectJson<'a> {
     median_ns: u64,
     ratio: Option<f64>,
     copy_pct: Option<f64>,
+    /// The interval that holds `ratio` at 95 %: its lower end.
+    ratio_low: Option<f64>,
+    /// Its upper end.
+    ratio_high: Option<f64>,
 }
 
 impl<'a> SubjectJson<'a> {
@@ -65,6 +81,8 @@ impl<'a> SubjectJson<'a> {
             median_ns: side.median_ns,
             ratio: side.ratio.map(rounded),
             copy_pct: side.ceiling_pct.map(rounded),
+            ratio_low: side.interval.map(|interval| rounded(interval.low)),
+            ratio_high: side.interval.map(|interval| rounded(interval.high)),
         }
     }
 }
@@ -82,6 +100,9 @@ pub struct VersusReport<'a> {
 impl Document for VersusReport<'_> {
     fn write(&self, format: Format, width: Option<usize>, mut out: &mut dyn Write) -> io::Result<()> {
         let Self { view, heats, problem } = self;
+        if *view == VersusView::Arguments {
+            return arguments::write(heats, format, width, out);
+        }
         match format {
             Format::Table | Format::Markdown => write(*view, heats, problem, format.style(width), &mut out),
             Format::Json => write_json(out, &machine(heats)),
@@ -119,7 +140,11 @@ fn write_csv_lines<'a, 'b: 'a>(
     out: &mut impl Write,
 ) -> io::Result<()> {
     let names = ["baseline", "kept", "same_contract", "one_kernel", "one_kernel_same_contract"];
-    let columns = names.map(|name| format!("{name},{name}_version,{name}_ns,{name}_ratio,{name}_copy_pct"));
+    let columns = names.map(|name| {
+        format!(
+            "{name},{name}_version,{name}_ns,{name}_ratio,{name}_copy_pct,{name}_ratio_low,{name}_ratio_high"
+        )
+    });
     for (index, (title, lines)) in devices.enumerate() {
         if index == 0 {
             let device = if title.is_empty() { "" } else { "device," };
@@ -135,9 +160,10 @@ fn write_csv_lines<'a, 'b: 'a>(
             ];
             let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
             let cells = sides.map(|side| match side {
-                None => ",,,,".to_owned(),
-                Some(SubjectJson { subject, version, median_ns, ratio, copy_pct }) => {
-                    format!("{subject},{version},{median_ns},{},{}", number(ratio), number(copy_pct))
+                None => ",,,,,,".to_owned(),
+                Some(SubjectJson { subject, version, median_ns, ratio, copy_pct, ratio_low, ratio_high }) => {
+                    let numbers = [ratio, copy_pct, ratio_low, ratio_high].map(number);
+                    format!("{subject},{version},{median_ns},{}", numbers.join(","))
                 }
             });
             if !title.is_empty() {
@@ -164,19 +190,27 @@ fn write(
     let first = Cache::ALL.into_iter().find(|&cache| heats.iter().any(|heat| heat.cache == cache));
     for cache in Cache::ALL {
         let of_cache: Vec<Heat<'_>> = heats.iter().filter(|heat| heat.cache == cache).cloned().collect();
-        if of_cache.is_empty() || (view != VersusView::Views && Some(cache) != first) {
+        if of_cache.is_empty() || (!view.has_every_cache() && Some(cache) != first) {
             continue;
         }
         let all = lines(&of_cache);
+        if view.has_every_cache() && Some(cache) != first {
+            writeln!(out)?;
+        }
         match view {
             VersusView::Table => writeln!(out, "{}", ratios(&all, &tool, problem).draw(style))?,
             VersusView::Ratios => writeln!(out, "{}\n", ratios(&all, &tool, problem).draw(style))?,
             // Of several devices: `devices::DevicesReport`.
-            VersusView::Loses | VersusView::Devices => {}
+            VersusView::Loses | VersusView::Devices | VersusView::Arguments => {}
+            VersusView::Intervals => {
+                writeln!(
+                    out,
+                    "{}, times as fast as the fastest {tool}, and what holds that at 95 %:\n",
+                    heading(cache)
+                )?;
+                write_fitted(intervals(&all), style, out)?;
+            }
             VersusView::Views => {
-                if Some(cache) != first {
-                    writeln!(out)?;
-                }
                 writeln!(out, "{}, times as fast as the fastest {tool}:\n", heading(cache))?;
                 write_fitted(all_ratios(&all, &tool), style, out)?;
                 writeln!(out, "{}, us:\n", heading(cache))?;
@@ -291,6 +325,27 @@ fn all_ratios(all: &[Versus<'_>], tool: &str) -> Grid {
     grid
 }
 
+/// Every ratio with its interval.
+fn intervals(all: &[Versus<'_>]) -> Grid {
+    let mut grid = Grid::new([
+        GridColumn::numbers("n"),
+        GridColumn::numbers("scratch kept"),
+        GridColumn::numbers("same contract"),
+        GridColumn::numbers("one kernel, kept").expendable(1),
+        GridColumn::numbers("one kernel, same contract").expendable(2),
+    ]);
+    let with_interval = |side: &Option<RatedSubject<'_>>| {
+        let interval = side.and_then(|side| side.interval);
+        let interval = interval.map(|interval| format!(" ({:.2} to {:.2})", interval.low, interval.high));
+        ratio(side.as_ref()) + &interval.unwrap_or_default()
+    };
+    for line in all {
+        let sides = [&line.kept, &line.same_contract, &line.one_kernel, &line.one_kernel_same_contract];
+        grid.push_row(std::iter::once(size_label(line.n)).chain(sides.map(with_interval)).collect());
+    }
+    grid
+}
+
 /// Every scan of another implementation by its own name, and the fastest ceiling of each side.
 fn times(heats: &[Heat<'_>], all: &[Versus<'_>]) -> Grid {
     let other = |record: &Record| record.selection.contains(&Selection::Baseline);
@@ -339,7 +394,7 @@ fn sentences(all: &[Versus<'_>], tool: &str, view: VersusView) -> Vec<String> {
         (format!("One kernel ({kernel}), scratch kept"), |line| line.one_kernel.as_ref()),
         ("One kernel, same contract".to_owned(), |line| line.one_kernel_same_contract.as_ref()),
     ];
-    let shown = if view == VersusView::Views { 4 } else { 2 };
+    let shown = if view.has_every_cache() { 4 } else { 2 };
     let sentence = |(what, pick): &(String, Pick)| {
         let ratios: Vec<(u64, Option<f64>)> =
             all.iter().map(|line| (line.n, pick(line).and_then(|side| side.ratio))).collect();

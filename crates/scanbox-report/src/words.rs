@@ -35,6 +35,11 @@ pub fn ceiling_share(problem: &Problem) -> &'static str {
     }
 }
 
+/// The ceilings of several sizes (see [`Problem::ceiling`]).
+pub fn ceilings(problem: &Problem) -> &'static str {
+    if problem.mode() == Mode::Reduce { "reads" } else { "copies" }
+}
+
 /// What a device is called, which no other one of the tables is, with a word where its times mean nothing for GPUs.
 pub fn title(device: &DeviceAnswer<'_>) -> String {
     let name = &device.table.title;

@@ -26,6 +26,8 @@ pub struct PackedKernel {
     pub call_use: CallUse,
     /// The most elements of a call.
     pub max_n: u64,
+    /// Whether the device says of the call that is compared that it has more than that, where it says how many.
+    pub is_beyond: bool,
 }
 
 /// One call of a probe, on memory of its own that is all zeros before.

@@ -23,7 +23,7 @@ use rand_chacha::ChaCha8Rng;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::Input;
 use scanbox_model::device::DeviceProfile;
-use scanbox_model::record::{Cache, Clock, Ratio, Record, Status};
+use scanbox_model::record::{Cache, Clock, Ratio, Record, RoundMedians, Status};
 use serde::{Deserialize, Serialize};
 
 pub use self::empty::{EmptyBeside, EmptyCall};
@@ -403,6 +403,10 @@ impl<E: From<Failure>> Bench<'_, E> {
                     let step_ns = record.resolution_ns(Clock::Steady);
                     let step_pct = 100.0 * step_ns / measured.steady.median_ns as f64;
                     record.round_spread_pct = Some(round_spread_pct(blocks).max(step_pct));
+                    // As the file has them.
+                    let tenths = |ns: f64| ((ns * 10.0).round() / 10.0).max(0.1);
+                    let of_rounds = blocks.iter().map(|block| tenths(median(&mut block.steady.clone())));
+                    record.round_medians_ns = RoundMedians(of_rounds.collect());
                 }
             }
             record.order_index = self.rows;

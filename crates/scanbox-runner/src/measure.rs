@@ -122,7 +122,7 @@ pub struct Measurement {
     pub samples: u32,
     /// One of many dependent calls.
     pub steady: TimeStats,
-    /// One call on its own; `None` of a call that is shorter than a step of the timer.
+    /// One call on its own; `None` of a call that is shorter than a step of the timer, always or at times.
     pub span: Option<TimeStats>,
 }
 
@@ -225,8 +225,16 @@ pub fn block(
     let per_call = median(&mut steady.clone());
     let span_samples =
         (protocol.span_ns_max as f64 / per_call).clamp(3.0, f64::from(protocol.span_samples)) as u32;
-    let is_told = per_call >= timed.resolution_ns();
-    let span = if is_told { sample(timed, 1, span_samples)? } else { Vec::new() };
+    let step_ns = timed.resolution_ns();
+    let span = if per_call < step_ns {
+        Vec::new()
+    } else if per_call < ESTIMATE_STEPS * step_ns {
+        // A call may be shorter than others and fall between two steps. Without it the others would be no fair sample.
+        let times = take(timed, 1, span_samples)?;
+        if times.len() < span_samples as usize { Vec::new() } else { times }
+    } else {
+        sample(timed, 1, span_samples)?
+    };
     Ok(Samples { calls, steady, span })
 }
 
@@ -248,8 +256,19 @@ pub fn steady(
         None => estimate(timed, &length)?,
     };
     let calls = length.calls(estimate);
-    let (calls, sample_ns) = warm_up(timed, calls, &length, protocol)?;
-    Ok((calls, sample_until_narrow(timed, calls, sample_ns, protocol)?))
+    let (mut calls, mut sample_ns) = warm_up(timed, calls, &length, protocol)?;
+    let mut taken = 0;
+    loop {
+        let samples = sample_until_narrow(timed, calls, sample_ns, protocol)?;
+        taken += 1;
+        if taken > RETRIES || length.is_enough(median(&mut samples.clone()) * f64::from(calls)) {
+            return Ok((calls, samples));
+        }
+        // The device was slower while the length of samples was found: others used it too, or its clocks were low.
+        let shortest_ns = samples.iter().copied().fold(f64::INFINITY, f64::min);
+        calls = length.calls(shortest_ns);
+        sample_ns = shortest_ns * f64::from(calls);
+    }
 }
 
 /// How long a sample is to be.
@@ -276,6 +295,11 @@ impl SampleLength {
     /// Calls of a sample, where one takes this long.
     fn calls(&self, call_ns: f64) -> u32 {
         (self.sample_ns / call_ns).ceil().clamp(1.0, self.calls_max) as u32
+    }
+
+    /// Whether samples of this length have as many steps of the timer as they should.
+    fn is_enough(&self, sample_ns: f64) -> bool {
+        sample_ns >= SAMPLE_STEPS * self.resolution_ns
     }
 
     /// Whether steps of the timer leave much of a time like this.

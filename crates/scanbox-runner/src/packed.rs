@@ -2,6 +2,8 @@
 //!
 //! Every kernel is tried in every use that a table of the pack has it for: at sizes around those where tiles end, on
 //! scratch memory of unknown content that is prepared once, behind a call of other elements and another number of them.
+//! Where arrays may begin at any element, they begin at each of sixteen; where only the device knows how many elements
+//! there are, it also says that there are more than there may be.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -30,6 +32,9 @@ use crate::session::{Ahead, Session, Setup};
 
 /// The most elements that a kernel is tried with.
 const MOST_ELEMENTS: u64 = 1 << 19;
+
+/// Elements behind a multiple of as many, at each of which arrays begin that may begin anywhere.
+const BEGINNINGS: u64 = 16;
 
 /// What became of a kernel in a use.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -195,15 +200,31 @@ fn attempt(
     let max_n =
         sizes.last().copied().ok_or_else(|| unsupported("it takes no size that is tried".to_owned()))?;
     let pack = Arc::new(alone(data, scan, item, &device).map_err(unsupported)?);
-    let kernel = PackedKernel { pack, scan: scan.clone(), call_use: item.call_use, max_n };
-    let begin = u64::from(recipe.alignment) / problem.element_bytes();
+    let call_use = item.call_use;
+    let kernel = PackedKernel { pack, scan: scan.clone(), call_use, max_n, is_beyond: false };
+    let step = u64::from(recipe.alignment) / problem.element_bytes();
+    let mut trials: Vec<(u64, bool)> = sizes.iter().map(|&n| (n, false)).collect();
+    trials.extend(call_use.n_on_device.then_some((max_n, true)));
+    if step == 1 {
+        // The rest of the beginnings, with few elements.
+        let tile = recipe.formula.tile_elements.get();
+        let few = sizes.iter().copied().find(|n| *n > tile).unwrap_or(max_n);
+        trials.extend((trials.len() as u64..BEGINNINGS).map(|_| (few, false)));
+    }
     let (mut calls, mut elements) = (0, 0);
-    for n in sizes {
-        let plan = compared(config, problem, n, item.call_use);
-        elements += backend.verify_packed(&plan, [begin, 3 * begin], &kernel)?;
+    for (n, is_beyond) in trials {
+        let plan = compared(config, problem, n, call_use);
+        let kernel = PackedKernel { is_beyond, ..kernel.clone() };
+        elements += backend.verify_packed(&plan, beginnings(calls, step), &kernel)?;
         calls += 1;
     }
     Ok((calls, elements))
+}
+
+/// Where input and output of a call begin, in elements, of a kernel whose arrays begin at multiples of `step`. What may
+/// begin anywhere begins at each element up to [`BEGINNINGS`] in as many calls, the output elsewhere than the input.
+fn beginnings(call: u64, step: u64) -> [u64; 2] {
+    if step == 1 { [call, 7 * call + 3].map(|begin| begin % BEGINNINGS) } else { [step, 3 * step] }
 }
 
 /// A plan that says what a call has to leave, and has nothing to run.

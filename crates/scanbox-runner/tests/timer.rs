@@ -73,6 +73,61 @@ fn medians_of_rounded_samples_are_those_of_unrounded_ones() {
     }
 }
 
+/// The samples of a device that gets faster, as one whose other users have gone: by this factor, after so many samples.
+struct Hurried<'a> {
+    stepped: Stepped<'a>,
+    slow_samples: u32,
+    factor: f64,
+}
+
+impl Timed for Hurried<'_> {
+    fn resolution_ns(&self) -> f64 {
+        STEP_NS
+    }
+
+    fn time(&mut self, calls: u32, samples: u32) -> Result<Vec<f64>, Failure> {
+        let times = self.stepped.fine.time(calls, samples)?;
+        let mut sample = |ns: f64| {
+            let factor = if self.slow_samples > 0 { self.factor } else { 1.0 };
+            self.slow_samples = self.slow_samples.saturating_sub(1);
+            ((factor * ns) / STEP_NS).round() * STEP_NS
+        };
+        Ok(times.into_iter().map(&mut sample).filter(|ns| *ns > 0.0).collect())
+    }
+}
+
+#[test]
+fn samples_are_long_enough_where_the_device_was_slower_before() {
+    for (slow_samples, factor) in [(0, 1.0), (12, 3.0), (17, 8.0), (20, 30.0)] {
+        let mut replay = Replay::new(toml::from_str::<Script>("").unwrap());
+        let plan = copy(&replay, 1 << 16);
+        let fine = TimedPlan { backend: &mut replay, plan: &plan, cache: Cache::Hot };
+        let stepped = Stepped { fine, rounds: true, clock_ns: 0.0 };
+        let mut timed = Hurried { stepped, slow_samples, factor };
+        let samples = block(&mut timed, None, &Protocol::default()).unwrap();
+        let sample_ns = samples.measurement().steady.median_ns as f64 * f64::from(samples.calls);
+        assert!(sample_ns >= 200.0 * STEP_NS * 0.999, "{slow_samples} {factor}: {sample_ns} ns");
+    }
+}
+
+/// Single calls of about a step fall between two at times. That is no fault of the clock.
+#[test]
+fn calls_of_about_a_step_are_measured() {
+    let mut told = [0, 0];
+    for quarters in 72..=108 {
+        let n = (f64::from(quarters) / 4.0).exp2() as u64;
+        let script = "noise_ratio = 0.5\nseed = 3";
+        let mut replay = Replay::new(toml::from_str::<Script>(script).unwrap());
+        let plan = copy(&replay, n);
+        let fine = TimedPlan { backend: &mut replay, plan: &plan, cache: Cache::Hot };
+        let mut timed = Stepped { fine, rounds: true, clock_ns: 12_345.0 };
+        let samples = block(&mut timed, None, &Protocol::default());
+        let samples = samples.unwrap_or_else(|failure| panic!("{n}: {failure}"));
+        told[usize::from(samples.measurement().span.is_some())] += 1;
+    }
+    assert!(told[0] > 0 && told[1] > 0, "{told:?}");
+}
+
 #[test]
 fn a_sample_has_200_steps_and_a_call_below_one_has_no_span() {
     let check = |n: u64, step_ns: f64| {

@@ -13,8 +13,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use scanbox_analysis::merge::fleet::UnitRatio;
 use scanbox_model::csv_file;
+use scanbox_model::device::DeviceProfile;
+use scanbox_model::merged::MergedUnit;
 use scanbox_model::metadata::Metadata;
+use scanbox_model::record::{Record, Status};
 use scanbox_model::units::plural;
 use scanbox_runner::row::now_utc;
 use serde::{Deserialize, Serialize};
@@ -105,6 +109,7 @@ impl AttemptFolders {
             publisher: None,
             lock: Some(lock),
             before: before.files,
+            off: before.off,
             is_kept: false,
             names,
             folder: Some(folder),
@@ -146,22 +151,45 @@ impl AttemptFolders {
                 continue;
             };
             let files = fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path());
+            // The rows may be gone that the lock was for.
             let left: Vec<PathBuf> = files
-                .filter(|path| path.extension().is_some_and(|ending| ending == "csv"))
+                .filter(|path| path.extension().is_some_and(|ending| ending == "lock"))
+                .map(|lock| lock.with_extension("csv"))
                 .filter(|csv| lock::is_left(csv))
                 .collect();
-            let home = |csv: &PathBuf| {
-                let sweep = csv.file_stem()?.to_str()?;
-                let names = Names::new(csv, &publish.join(format!("{sweep}{MARK}{id}.csv")), told.inherited);
-                names.publish().ok()
+            let names = |csv: &PathBuf| {
+                let sweep = csv.file_stem().unwrap_or_default().to_string_lossy();
+                Names::new(csv, &publish.join(format!("{sweep}{MARK}{id}.csv")), told.inherited)
             };
-            if !left.is_empty() && left.iter().all(|csv| home(csv).is_some()) {
-                note(&format!("{}: an attempt died here; its rows are published now", folder.display()));
-                // One that stays is published once more.
-                let _ = fs::remove_dir_all(&folder);
+            let begun: Vec<Names> = left.iter().map(names).filter(|names| !names.is_nothing()).collect();
+            if left.is_empty() {
+                continue;
+            }
+            match begun.iter().try_for_each(Names::publish) {
+                Ok(()) => {
+                    if !begun.is_empty() {
+                        note(&format!(
+                            "{}: an attempt died here; its rows are published now",
+                            folder.display()
+                        ));
+                    }
+                    // One that stays is published once more.
+                    let _ = fs::remove_dir_all(&folder);
+                }
+                Err(error) => note(&format!(
+                    "warning: {}: an attempt died here, and what it left cannot be published: {error:#}; the folder stays, \
+                     and so does what was published before",
+                    folder.display()
+                )),
             }
         }
     }
+}
+
+/// The unit that a device is, as its rows tell it.
+fn unit_of(device: &DeviceProfile) -> MergedUnit {
+    let pci_address = device.pci_address.clone().unwrap_or_default();
+    MergedUnit { host: host(), pci_address, uuid: device.uuid.clone() }
 }
 
 fn folders_in(scratch: &Path) -> Vec<PathBuf> {
@@ -202,6 +230,8 @@ pub struct Attempt {
     lock: Option<Option<fs::File>>,
     /// Those before it; the last one had seen most.
     before: Vec<PathBuf>,
+    /// Units that are off at the anchors of all shards.
+    off: Vec<UnitRatio>,
     /// Whether its rows stay on the node, as they cannot be published.
     is_kept: bool,
     /// Gone, once it is published.
@@ -234,6 +264,32 @@ impl Attempt {
         self.names.published()
     }
 
+    /// Why what this device measures would not count, if it is a unit that is off at the anchors of all shards.
+    pub fn off(&self, device: &DeviceProfile) -> Option<String> {
+        let own = unit_of(device);
+        let off = self.off.iter().find(|unit| unit.unit == own)?;
+        Some(format!(
+            "{}: what it measures does not count; the same command measures it on another one",
+            off.how()
+        ))
+    }
+
+    /// The same of a device that has measured some of these rows, by what is published now.
+    ///
+    /// # Errors
+    /// When that cannot be read.
+    pub fn off_now(&mut self, device: &DeviceProfile, rows: &[Record]) -> anyhow::Result<Option<String>> {
+        let own = unit_of(device);
+        if !rows.iter().any(|row| row.status == Status::Ok && MergedUnit::of(row) == own) {
+            return Ok(None);
+        }
+        let published = self.names.published();
+        let folder = published.parent().unwrap_or(Path::new("."));
+        let sweep = self.names.scratch().file_stem().unwrap_or_default().to_string_lossy();
+        self.off = Gathered::of(folder, &sweep)?.off;
+        Ok(self.off(device))
+    }
+
     /// What attempts before it have published.
     pub fn before(&self) -> &[PathBuf] {
         &self.before
@@ -257,9 +313,18 @@ impl Attempt {
         };
         if let Err(error) = published {
             let kept = folder.keep();
-            self.is_kept = true;
-            return Err(error).with_context(|| {
-                format!("the rows could not be published; they are in {} on {}", kept.display(), host())
+            self.is_kept = self.csv().exists();
+            let own = self.names.published();
+            return Err(error).with_context(|| match (self.is_kept, own.exists()) {
+                (true, _) => {
+                    format!("the rows could not be published; they are in {} on {}", kept.display(), host())
+                }
+                (false, true) => {
+                    format!("the rows of this node are gone; what was published of them is {}", own.display())
+                }
+                (false, false) => {
+                    "the rows of this node are gone, and none of them were published".to_owned()
+                }
             });
         }
         // What stays there is in nobody's way.
@@ -288,6 +353,12 @@ impl Gathered {
         }
         if self.taken_back > 0 {
             note(&taken_back_words(self.taken_back));
+        }
+        for unit in &self.off {
+            note(&format!("warning: {}: its rows do not count", unit.how()));
+        }
+        if self.taken_back_off > 0 {
+            note(&format!("{} of it are measured again", plural(self.taken_back_off, "row")));
         }
         if !self.foreign.is_empty() {
             let few: Vec<&str> = self.foreign.iter().take(5).map(String::as_str).collect();

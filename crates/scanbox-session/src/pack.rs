@@ -2,10 +2,12 @@
 //!
 //! Every use of a problem has a table for each set of promises that was asked for: the best that the rows show among
 //! kernels that need no more. Times are those of ordinary calls; of builds that no row is about (arrays at any element,
-//! a total beside the scan, a value in memory) a table says no loss. A use that is not ordinary has two kernels at
-//! most, and one where only the device knows how many elements there are.
+//! a total beside the scan, a value in memory) a table says no loss, but those times choose and order its kernels all the
+//! same. A use that is not ordinary has a few kernels at most, and one where only the device knows how many elements
+//! there are; and more promises give it a table of its own only where they are worth it.
 
 mod chosen;
+pub mod fresh;
 mod portable;
 mod uses;
 
@@ -32,9 +34,6 @@ use crate::device::inform;
 
 pub use self::chosen::chosen;
 pub use self::uses::UseSet;
-
-/// Kernels of a use that is not ordinary, at most.
-const MOST_OF_VARIANT: usize = 2;
 
 /// What goes level by level, and needs nothing.
 const BY_LEVELS: &str = "rts.b4.vec4.none.rake";
@@ -92,6 +91,19 @@ pub struct TierLoss {
     pub tier: Promises,
     /// Against the fastest of all that was measured; `None` where it was not.
     pub loss: Option<ChoiceLoss>,
+    /// At each size, where it was measured.
+    pub sizes: Vec<SizeLoss>,
+}
+
+/// What a call loses at a size, in parts per million.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SizeLoss {
+    /// Elements.
+    pub n: u64,
+    /// Against the fastest kernel, whatever it needs, that finds its arguments in the same place and can be shipped.
+    pub of_kind_ppm: u32,
+    /// Against the fastest of all that was measured.
+    pub of_all_ppm: u32,
 }
 
 /// The pack of these rows.
@@ -169,8 +181,12 @@ struct Collected {
 struct DraftTable {
     call_use: CallUse,
     needs: Promises,
-    /// Against all that was measured, to put the better one first.
+    /// Of these kernels in ordinary calls, against all that was measured: to put the better table first.
+    of_kernels: Option<ChoiceLoss>,
+    /// The same where the calls of this use were measured.
     loss: Option<ChoiceLoss>,
+    /// Of an ordinary use that was measured, at each size.
+    sizes: Vec<SizeLoss>,
     /// From how many elements on, what runs, the best first, and what that loses.
     breakpoints: Vec<(u64, Vec<Config>, Option<u32>)>,
 }
@@ -211,15 +227,26 @@ impl<'a> ProblemPacker<'a> {
                 let Some(draft) = self.draft(call_use, tier) else { continue };
                 twins = twins || draft.configs().any(|config| self.is_twin(config));
                 if uses::is_ordinary(call_use) {
-                    let loss = draft.loss;
-                    made.tiers.push(TierLoss { problem, arguments: call_use.arguments, tier, loss });
+                    let (arguments, loss, sizes) = (call_use.arguments, draft.loss, draft.sizes.clone());
+                    made.tiers.push(TierLoss { problem, arguments, tier, loss, sizes });
                 }
                 if !of_use.iter().any(|other| other.breakpoints == draft.breakpoints) {
                     of_use.push(draft);
                 }
             }
             let worse = |loss: Option<ChoiceLoss>| loss.map_or(u32::MAX, |loss| loss.mean_ppm);
-            of_use.sort_by_key(|draft| (worse(draft.loss), draft.needs.bits()));
+            let found: Vec<_> = of_use.iter().map(|draft| (draft.needs, worse(draft.of_kernels))).collect();
+            let gain = uses::worth_ppm(call_use);
+            of_use.retain(|draft| {
+                // What asks for fewer promises and is nearly as fast does for both.
+                let does = |&(needs, mean): &(Promises, u32)| {
+                    needs != draft.needs
+                        && draft.needs.has(needs)
+                        && mean <= worse(draft.of_kernels).saturating_add(gain)
+                };
+                gain == 0 || !found.iter().any(does)
+            });
+            of_use.sort_by_key(|draft| (worse(draft.of_kernels), draft.needs.bits()));
             drafts.append(&mut of_use);
         }
         if drafts.is_empty() {
@@ -312,13 +339,10 @@ impl<'a> ProblemPacker<'a> {
         let grid = self
             .grid
             .only(|config| if tier.has(self.needs(config)) { self.shipped(config, call_use) } else { None });
-        let ordinary = uses::is_ordinary(call_use);
         let mut ranges = if call_use.n_on_device {
             grid.one_for_all().into_iter().collect()
-        } else if ordinary {
-            grid.ranges(self.wish.most)
         } else {
-            grid.ranges(Some(self.wish.most.map_or(MOST_OF_VARIANT, |most| most.min(MOST_OF_VARIANT))))
+            grid.ranges([uses::most_kernels(call_use), self.wish.most].into_iter().flatten().min())
         };
         if ranges.is_empty() {
             return None;
@@ -327,11 +351,23 @@ impl<'a> ProblemPacker<'a> {
         // Rows are about builds that differ in nothing from ordinary ones but in whose memory they are given.
         let is_measured = uses::is_measured(call_use) && !self.rows.other_sources;
         let is_known = |range: &SizeRange| is_measured && !self.is_twin(&range.config);
-        let loss = grid.loss_of(&ranges).filter(|_| ranges.iter().all(is_known));
+        let of_kernels = grid.loss_of(&ranges);
+        let loss = of_kernels.filter(|_| ranges.iter().all(is_known));
+        let is_told = uses::is_ordinary(call_use) && loss.is_some();
+        let sizes = if is_told { self.size_losses(&ranges, call_use) } else { Vec::new() };
         let breakpoints = self.breakpoints(&ranges, call_use, is_known);
         let configs = breakpoints.iter().flat_map(|(_, ranked, _)| ranked);
         let needs = configs.fold(Promises::NONE, |needs, config| needs.with(self.needs(config)));
-        Some(DraftTable { call_use, needs, loss, breakpoints })
+        Some(DraftTable { call_use, needs, of_kernels, loss, sizes, breakpoints })
+    }
+
+    /// What these ranges lose at each size.
+    fn size_losses(&self, ranges: &[SizeRange], call_use: CallUse) -> Vec<SizeLoss> {
+        let kind = self.grid.only(|config| self.shipped(config, call_use));
+        let of_all = kind.losses_of(ranges);
+        let of_kind = kind.among_themselves().losses_of(ranges);
+        let both = of_kind.into_iter().zip(of_all);
+        both.map(|((n, of_kind_ppm), (_, of_all_ppm))| SizeLoss { n, of_kind_ppm, of_all_ppm }).collect()
     }
 
     /// What runs beyond the largest size that a set of promises has a row of, where others have rows: kernels that are

@@ -34,13 +34,14 @@ pub fn check(
     selector: &str,
     operator: Option<&OperatorFile>,
     timeout: Duration,
+    sharing: Sharing,
     tools: &Tools,
     heard: &mut dyn FnMut(&PackVerdict),
 ) -> anyhow::Result<PackChecked> {
     let limits = RunLimits::of_run(None)?;
     let mut command = WorkerCommand::new(selector, operator, tools);
     let worker = command.start(&limits)?;
-    let (mut worker, occupied) = Sharing::default().occupy(worker, &mut command, &limits)?;
+    let (mut worker, occupied) = sharing.occupy(worker, &mut command, &limits)?;
     let device = worker.profile.clone();
     worker.process.order(&Order::Work {
         work: Box::new(Work::Pack { path: path.to_owned() }),

@@ -404,8 +404,9 @@ pub fn describe(status: Option<ExitStatus>) -> String {
 pub fn signal_from_outside(status: Option<ExitStatus>) -> Option<i32> {
     #[cfg(unix)]
     if let Some(signal) = status.as_ref().and_then(std::os::unix::process::ExitStatusExt::signal) {
-        use signal_hook::consts::{SIGHUP, SIGINT, SIGKILL, SIGTERM};
-        return [SIGHUP, SIGINT, SIGKILL, SIGTERM].contains(&signal).then_some(signal);
+        use signal_hook::consts::{SIGHUP, SIGINT, SIGKILL, SIGTERM, SIGUSR1, signal::SIGXCPU};
+        let outside = [SIGHUP, SIGINT, SIGKILL, SIGTERM, SIGUSR1, SIGXCPU];
+        return outside.contains(&signal).then_some(signal);
     }
     None
 }

@@ -5,19 +5,25 @@ use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+#[cfg(unix)]
+use signal_hook::consts::{SIGHUP, SIGUSR1, signal::SIGXCPU};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 /// What comes within this time of the first request is the same request: a batch system signals every process of a
 /// job, and a wrapper passes on what it has got itself.
 const SAME_REQUEST: Duration = Duration::from_secs(5);
 
+/// The variable that tells a process whose end is its end.
+const PARENT_VARIABLE: &str = "SCANBOX_PARENT";
+
 /// The exit code of a process that a second request ended at once: that of a shell for SIGINT.
 pub const INTERRUPTED_TWICE: i32 = 130;
 
 static STOP: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
-/// Whether somebody has asked the run to stop, which the first Ctrl-C or SIGTERM does. A second Ctrl-C ends the
-/// process at once, and so does a SIGTERM that comes clearly later than the first request.
+/// Whether somebody has asked the run to stop, which the first Ctrl-C or SIGTERM does, and, as other batch systems and a
+/// terminal that closes say it, SIGHUP, SIGUSR1 and SIGXCPU. A second Ctrl-C ends the process at once, and so does
+/// another signal that comes clearly later than the first request.
 ///
 /// # Errors
 /// When the system does not allow to listen.
@@ -39,7 +45,12 @@ pub fn is_asked_to_stop() -> bool {
 fn listen() -> std::io::Result<()> {
     // A file that may not grow any more is an error of the write, as a full disk is, and no reason to die.
     signal_hook::flag::register(signal_hook::consts::signal::SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
-    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
+    let mut asking = vec![SIGINT, SIGTERM, SIGUSR1, SIGXCPU];
+    // Under nohup a run outlives its terminal.
+    if ignores(SIGHUP) == Some(false) {
+        asking.push(SIGHUP);
+    }
+    let mut signals = signal_hook::iterator::Signals::new(asking)?;
     std::thread::spawn(move || {
         let mut before = SignalsSeen::default();
         for signal in signals.forever() {
@@ -50,6 +61,41 @@ fn listen() -> std::io::Result<()> {
         }
     });
     Ok(())
+}
+
+/// Whether this process was started to ignore a signal, where the system tells that.
+#[cfg(unix)]
+fn ignores(signal: i32) -> Option<bool> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;
+    let mask = u64::from_str_radix(mask.trim(), 16).ok()?;
+    Some(mask >> (signal - 1) & 1 == 1)
+}
+
+/// Has this process be asked to stop when its parent ends, if [`with_parent`] started it: a signal for the group of the
+/// parent does not reach it, and it would go on alone.
+pub fn stop_with_parent() {
+    let Some(parent) = std::env::var(PARENT_VARIABLE).ok().and_then(|pid| pid.parse::<u32>().ok()) else {
+        return;
+    };
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+        let _ = set_parent_process_death_signal(Some(Signal::TERM));
+        // One that died before the line above has left its child to another process.
+        if getppid().is_none_or(|found| found.as_raw_nonzero().get().unsigned_abs() != parent) {
+            STOP.store(true, Ordering::Relaxed);
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = parent;
+}
+
+/// Has a command be started in a process group of its own and know whose end is its end.
+pub fn with_parent(command: &mut std::process::Command) {
+    command.env(PARENT_VARIABLE, std::process::id().to_string());
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(command, 0);
 }
 
 /// Nobody can wait for a signal here: the first one of either kind asks, and any further one ends the process.
@@ -88,7 +134,9 @@ impl SignalsSeen {
 pub fn leave_to_supervisor() -> anyhow::Result<()> {
     let nobody_reads = Arc::new(AtomicBool::new(false));
     #[cfg(unix)]
-    signal_hook::flag::register(signal_hook::consts::SIGHUP, Arc::clone(&nobody_reads))?;
+    for signal in [SIGHUP, SIGUSR1, SIGXCPU] {
+        signal_hook::flag::register(signal, Arc::clone(&nobody_reads))?;
+    }
     for signal in [SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&nobody_reads))?;
     }

@@ -145,7 +145,15 @@ pub fn try_operator(
 ) -> Result<(), String> {
     let Some(file) = operator else { return Ok(()) };
     let compiler = compiler.with_operator(file.clone());
-    let mut outcomes = compiler.compile_all(&catalog::operator_shaders(problem, device)).into_iter();
+    let shaders = catalog::operator_shaders(problem, device);
+    if let Some(log) = shaders.iter().find_map(|shader| match compiler.check_purity(shader) {
+        Err(CompileError::Shader { log, .. }) if !log.contains("error:") => Some(log),
+        // What does not compile is told below.
+        _ => None,
+    }) {
+        return Err(format!("--operator {log}"));
+    }
+    let mut outcomes = compiler.compile_all(&shaders).into_iter();
     match outcomes.find_map(Result::err) {
         // Which shader it was first says nothing to the user.
         Some(CompileError::Shader { log, .. }) => {

@@ -22,6 +22,10 @@
 // The output is one element: all of the input combined.
 #define SCANBOX_MODE_REDUCE 2
 
+// Combined with one of these: elements are combined from the last one on, element i of an inclusive scan from element i
+// to the last one, and an initial value stands behind that. Operands keep their order.
+#define SCANBOX_MODE_REVERSE 16
+
 // A promise: workgroups that have started make progress, whatever others wait for.
 #define SCANBOX_PROMISE_PROGRESS 1
 
@@ -146,7 +150,7 @@ typedef struct scanbox_scanner_info {
 typedef struct scanbox_scan_info {
   // sizeof(scanbox_scan_info).
   size_t size;
-  // SCANBOX_MODE_...
+  // SCANBOX_MODE_...; | SCANBOX_MODE_REVERSE from the last element on.
   uint32_t mode;
   // SCANBOX_USE_..., combined.
   uint32_t uses;
@@ -154,7 +158,7 @@ typedef struct scanbox_scan_info {
   const char *element;
   // The operator: "add", "min", "max", "mul", "and", "or", "xor", or the name of a user's.
   const char *operator_name;
-  // The bits of what an exclusive scan begins with, the lowest word first; NULL for the identity.
+  // The bits of what it begins with, the lowest word first; NULL for the identity.
   const uint32_t *init;
   // How many words.
   size_t init_words;

@@ -7,10 +7,10 @@ use scanbox_vk::{CallLength, DeviceRange, Features, ScanCall};
 
 use crate::failure::Refusal;
 use crate::structures::{
-    SCANBOX_MODE_EXCLUSIVE, SCANBOX_MODE_INCLUSIVE, SCANBOX_MODE_REDUCE, SCANBOX_TEXT_CHARACTERS,
-    SCANBOX_USE_ANY_ELEMENT, SCANBOX_USE_BAKED, SCANBOX_USE_INIT_IN_MEMORY, SCANBOX_USE_LINE,
-    SCANBOX_USE_N_ON_DEVICE, SCANBOX_USE_SCRATCH_OVERWRITTEN, SCANBOX_USE_TOTAL, ScanboxCall,
-    ScanboxFeatures, ScanboxRange, ScanboxScanInfo,
+    SCANBOX_MODE_EXCLUSIVE, SCANBOX_MODE_INCLUSIVE, SCANBOX_MODE_REDUCE, SCANBOX_MODE_REVERSE,
+    SCANBOX_TEXT_CHARACTERS, SCANBOX_USE_ANY_ELEMENT, SCANBOX_USE_BAKED, SCANBOX_USE_INIT_IN_MEMORY,
+    SCANBOX_USE_LINE, SCANBOX_USE_N_ON_DEVICE, SCANBOX_USE_SCRATCH_OVERWRITTEN, SCANBOX_USE_TOTAL,
+    ScanboxCall, ScanboxFeatures, ScanboxRange, ScanboxScanInfo,
 };
 
 /// A structure that begins with its size.
@@ -185,11 +185,15 @@ pub(crate) fn call_use(uses: u32) -> Result<CallUse, Refusal> {
 /// # Safety
 /// What the structure points to is there.
 pub(crate) unsafe fn scan_problem(info: &ScanboxScanInfo, pack: &Pack) -> Result<ScanProblem, Refusal> {
-    let mode = match info.mode {
+    let reverse = info.mode & SCANBOX_MODE_REVERSE != 0;
+    let mode = match info.mode & !SCANBOX_MODE_REVERSE {
         SCANBOX_MODE_INCLUSIVE => ScanMode::Inclusive,
         SCANBOX_MODE_EXCLUSIVE => ScanMode::Exclusive,
         SCANBOX_MODE_REDUCE => ScanMode::Reduce,
-        other => return Err(Refusal::argument(format_args!("mode is {other}: use one of SCANBOX_MODE_..."))),
+        _ => {
+            let mode = info.mode;
+            return Err(Refusal::argument(format_args!("mode is {mode}: use one of SCANBOX_MODE_...")));
+        }
     };
     // SAFETY: the caller sees to the texts.
     let element = unsafe { text(info.element, "scanbox_scan_info.element") }?;
@@ -209,14 +213,10 @@ pub(crate) unsafe fn scan_problem(info: &ScanboxScanInfo, pack: &Pack) -> Result
         // SAFETY: the caller sees to the words. No element has more than four.
         (false, words) => Some(unsafe { std::slice::from_raw_parts(info.init, words.min(4)) }),
     };
-    if init.is_some() && mode != ScanMode::Exclusive {
-        return Err(Refusal::argument(
-            "init is there, and only an exclusive scan begins with something: leave it out",
-        ));
-    }
     if let Some(scan) = ScanProblem::built_in(mode, element, operator) {
         let scan = if in_place { scan.in_place() } else { scan };
-        let words = scan.init.len();
+        let scan = if reverse { scan.reversed() } else { scan };
+        let words = scan.element_bytes as usize / 4;
         return match init {
             None => Ok(scan),
             Some(init) if init.len() == words => Ok(scan.begin_with(init)),
@@ -227,7 +227,8 @@ pub(crate) unsafe fn scan_problem(info: &ScanboxScanInfo, pack: &Pack) -> Result
         };
     }
     let same = |scan: &&ScanProblem| {
-        (scan.mode, &*scan.element, &*scan.operator, scan.in_place) == (mode, element, operator, in_place)
+        (scan.mode, &*scan.element, &*scan.operator) == (mode, element, operator)
+            && (scan.in_place, scan.reverse) == (in_place, reverse)
             && init.is_none_or(|init| init == scan.init)
     };
     let scans = || pack.data().problems.iter().map(|problem| &problem.scan);
@@ -235,7 +236,7 @@ pub(crate) unsafe fn scan_problem(info: &ScanboxScanInfo, pack: &Pack) -> Result
         let mut known: Vec<String> = scans().map(|scan| format!("{} of {}", scan.operator, scan.element)).collect();
         known.dedup();
         Refusal::no_kernel(format_args!(
-            "the pack has no scan by {operator} of {element}, out of place or in place as asked for, and neither has \
+            "the pack has no scan by {operator} of {element}, in the place and the direction asked for, and neither has \
              scanbox: it has {}; make a pack with it (`scanbox pack`)",
             known.join(", "),
         ))

@@ -16,6 +16,9 @@ pub const SCANBOX_MODE_INCLUSIVE: u32 = 0;
 pub const SCANBOX_MODE_EXCLUSIVE: u32 = 1;
 /// The output is one element: all of the input combined.
 pub const SCANBOX_MODE_REDUCE: u32 = 2;
+/// Combined with one of these: elements are combined from the last one on, element i of an inclusive scan from element i
+/// to the last one, and an initial value stands behind that. Operands keep their order.
+pub const SCANBOX_MODE_REVERSE: u32 = 16;
 
 /// A promise: workgroups that have started make progress, whatever others wait for.
 pub const SCANBOX_PROMISE_PROGRESS: u32 = 1;
@@ -98,7 +101,7 @@ pub struct ScanboxScannerInfo {
 pub struct ScanboxScanInfo {
     /// sizeof(scanbox_scan_info).
     pub size: usize,
-    /// SCANBOX_MODE_...
+    /// SCANBOX_MODE_...; | SCANBOX_MODE_REVERSE from the last element on.
     pub mode: u32,
     /// SCANBOX_USE_..., combined.
     pub uses: u32,
@@ -106,7 +109,7 @@ pub struct ScanboxScanInfo {
     pub element: *const c_char,
     /// The operator: "add", "min", "max", "mul", "and", "or", "xor", or the name of a user's.
     pub operator_name: *const c_char,
-    /// The bits of what an exclusive scan begins with, the lowest word first; NULL for the identity.
+    /// The bits of what it begins with, the lowest word first; NULL for the identity.
     pub init: *const u32,
     /// How many words.
     pub init_words: usize,

@@ -117,12 +117,13 @@ impl Scanner {
 
 /// A problem and its use, for messages.
 pub(crate) fn described(problem: &ScanProblem, call_use: CallUse) -> String {
-    let ScanProblem { mode, element, operator, in_place, .. } = problem;
+    let ScanProblem { mode, element, operator, in_place, reverse, .. } = problem;
     let CallUse { n_on_device, total, init_in_memory, scratch_overwritten, arguments, any_element } =
         call_use;
     let mut text = format!("{element} {operator} {mode:?}").to_lowercase();
     for (holds, words) in [
         (*in_place, " in place"),
+        (*reverse, " from the last element on"),
         (n_on_device, ", number of elements on the device"),
         (total, ", total beside"),
         (init_in_memory, ", initial value in memory"),

@@ -85,8 +85,8 @@ fn telling_what_is_bound_allocates_nothing() {
     assert_eq!(counted, 0);
 }
 
-/// The bound is a generous one, for builds without optimisation on machines with other work; with optimisation the goal
-/// is 300 ns.
+/// The time that a program pays, with optimisation (`cargo test -p scanbox-vk --release cost::`), is 300 ns at most; the
+/// bound for builds without is a generous one.
 #[test]
 #[expect(clippy::print_stderr, reason = "the time is what somebody may want to know")]
 fn recording_takes_little_time() {
@@ -103,5 +103,6 @@ fn recording_takes_little_time() {
         best = best.min(began.elapsed().as_nanos() as f64 / 1000.0);
     }
     eprintln!("recording a call takes {best:.0} ns");
-    assert!(best < 3000.0, "{best} ns");
+    let most = if cfg!(debug_assertions) { 3000.0 } else { 300.0 };
+    assert!(best < most, "{best} ns");
 }

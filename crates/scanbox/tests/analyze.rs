@@ -352,31 +352,6 @@ fn weights_from_a_file() {
     check("size,weight\n1024,1\n", Some("n_elements,weight"));
 }
 
-/// "What do I use at 3,000,000 elements?"
-#[test]
-fn a_size_that_was_not_measured_has_an_answer() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let file = "results/published.nvidia-h200.thesis.csv";
-    let sizes = [("3000000", "2^21, 2^22"), ("2^20", "2^20"), ("5", "2^10"), ("2^31", "2^29")];
-    let asked: Vec<&str> = sizes.iter().map(|(size, _)| *size).collect();
-    let output = analyze(&root, &[file, "--at", &asked.join(",")]);
-    let text = String::from_utf8(output.stdout).unwrap();
-    let (_, block) = text.split_once("Launch at the sizes of --at").unwrap();
-    for (size, measured) in sizes {
-        let n = size.parse::<scanbox_model::sizes::Sizes>().unwrap().largest().to_string();
-        let row = block.lines().find(|line| line.trim_start().starts_with(&format!("{n} "))).unwrap();
-        assert!(row.ends_with(measured), "{size}: {row}");
-    }
-    assert!(text.contains("Launch in ranges"), "{text}");
-    let output = analyze(&root, &[file, "--at", "3000000", "--format", "json"]);
-    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let at = &found["devices"][0]["at"][0];
-    assert_eq!((at["n"].as_u64(), at["measured"][1].as_u64()), (Some(3_000_000), Some(1 << 22)), "{at}");
-    assert!(at["time_ns"].as_f64().unwrap() > 1000.0, "{at}");
-    let ranges = found["devices"][0]["launch"].as_array().unwrap();
-    assert!(ranges.len() > 1 && ranges[0]["from"] == 1, "{ranges:?}");
-}
-
 #[test]
 fn the_extended_space_has_a_best_kernel() {
     // Kernels for a range of sizes each, beside some that cover all.
@@ -384,8 +359,7 @@ fn the_extended_space_has_a_best_kernel() {
     let output =
         analyze(&root, &["results/published.nvidia-h200.full.csv", "--format", "json", "--portfolio", "2"]);
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let device = &found["devices"][0];
-    let comparison = &device["comparison"];
+    let (device, comparison) = (&found["devices"][0], &found["devices"][0]["comparison"]);
     assert_eq!(comparison["coverage"], "widest");
     // Every power of two, but not the sizes where one family alone was measured.
     let sizes: Vec<u64> = comparison["sizes"].as_array().unwrap().iter().filter_map(Value::as_u64).collect();

@@ -98,15 +98,16 @@ fn packs_of_the_repository_are_whole() {
 }
 
 #[test]
-fn the_script_tells_stale_packs_from_damaged_ones() {
+fn the_script_tells_stale_packs_from_damaged_and_large_ones() {
     let folder = tempfile::tempdir().unwrap();
     let packs = folder.path().join("packs");
     for name in ["packs", "scripts"] {
         fs::create_dir(folder.path().join(name)).unwrap();
     }
-    fs::copy(root().join("scripts/packs"), folder.path().join("scripts/packs")).unwrap();
+    let script = folder.path().join("scripts/packs");
+    fs::copy(root().join("scripts/packs"), &script).unwrap();
     let check = |flags: &[&str], code: i32, part: &str| {
-        let mut command = Command::new(folder.path().join("scripts/packs"));
+        let mut command = Command::new(&script);
         command
             .args(flags)
             .env("SCANBOX", cargo_bin("scanbox"))
@@ -123,8 +124,22 @@ fn the_script_tells_stale_packs_from_damaged_ones() {
         fs::read(packs.join("a.scanpack")).unwrap()
     };
     check(&["--check", "--fresh"], 0, "a.scanpack is what it says");
+    let text = fs::read_to_string(&script).unwrap();
+    assert!(text.contains("\nlimit=409600\n"));
+    fs::write(&script, text.replace("\nlimit=409600\n", "\nlimit=1000\n")).unwrap();
+    check(&["--check"], 1, "and a program ships 1000 at most");
+    fs::write(&script, text).unwrap();
     let mut data = Pack::read(&made).unwrap().into_data();
     data.kernel_hash = "0123456789abcdef".to_owned();
+    fs::write(packs.join("a.scanpack"), Pack::new(data).unwrap().write()).unwrap();
+    // Sources that changed around its kernels leave it as good as it was.
+    check(&["--check", "--fresh"], 0, "a.scanpack is what it says");
+    // Its kernel is another one than its label says: as if the sources of that had changed.
+    let mut data = Pack::read(&made).unwrap().into_data();
+    data.kernel_hash = "0123456789abcdef".to_owned();
+    let recipe = &mut data.recipes[0];
+    assert!(recipe.label.contains(".rake."), "{}", recipe.label);
+    recipe.label = recipe.label.replace(".rake.", ".sub.");
     fs::write(packs.join("a.scanpack"), Pack::new(data).unwrap().write()).unwrap();
     check(&["--check"], 0, "is stale");
     check(&["--check", "--fresh"], 1, "is stale");

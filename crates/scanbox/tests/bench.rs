@@ -337,6 +337,15 @@ fn a_summary_is_against_the_fastest_of_the_run() {
         );
     }
     assert_eq!(lines.as_array().unwrap().len(), 2);
+    for line in lines.as_array().unwrap() {
+        for side in ["kept", "same_contract"] {
+            let [low, ratio, high] =
+                ["ratio_low", "ratio", "ratio_high"].map(|name| line[side][name].as_f64().unwrap());
+            assert!(low <= ratio && ratio <= high, "{line}");
+        }
+    }
+    let intervals = show(&["--summary", "intervals"], 0).stdout;
+    assert!(intervals.contains(" to ") && intervals.contains("what holds that at 95 %"), "{intervals}");
     for format in ["table", "md", "csv"] {
         let shown = show(&["--summary", "views", "--format", format], 0).stdout;
         assert!(shown.contains("fake-scan") && shown.contains("3.6"), "{shown}");
@@ -345,6 +354,24 @@ fn a_summary_is_against_the_fastest_of_the_run() {
     assert!(told.contains("times as fast as the fastest Fake;"), "{told}");
     let refused = show(&["--format", "csv"], 2);
     assert!(refused.stderr.contains("--summary"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_config_is_held_against_itself_with_push_constants() {
+    let place = Place::new("");
+    let block = "b4.vec4.par.rake.block.wg64";
+    bench(&place, &[block, "--against-push", "--sizes", "4096,8192", "--rounds", "4"], 0);
+    let rows = rows(&place);
+    assert_eq!(status_of(&rows, CONFIG, 4096), [Status::Ok].into());
+    assert!(rows.iter().all(|row| row.round_medians_ns.0.len() == 4), "{rows:?}");
+    let show = |format: &str| {
+        place.run(&["bench", "--show", "bench.csv", "--summary", "arguments", "--format", format], 0).stdout
+    };
+    let lines: serde_json::Value = serde_json::from_str(&show("json")).unwrap();
+    let found = lines.as_array().unwrap().iter().map(|line| line["config"].as_str().unwrap().to_owned());
+    assert_eq!(found.collect::<Vec<_>>(), [block, block], "{lines}");
+    assert_eq!(show("csv").lines().count(), 3);
+    assert!(show("md").contains(" of 2 take no longer than with push constants"), "{}", show("md"));
 }
 
 #[test]

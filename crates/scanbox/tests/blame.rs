@@ -237,6 +237,10 @@ fn what_asks_a_run_to_stop_is_held_against_nobody() {
             (Supervisor, &[Signal::TERM], Some(4)),
             (Supervisor, &[Signal::TERM, Signal::TERM, Signal::TERM], Some(4)),
             (Supervisor, &[Signal::INT, Signal::TERM], Some(4)),
+            // What other batch systems send, and a terminal that closes.
+            (Supervisor, &[Signal::HUP], Some(4)),
+            (Supervisor, &[Signal::USR1], Some(4)),
+            (Both, &[Signal::USR1, Signal::XCPU], Some(4)),
             (Both, &[Signal::TERM], Some(4)),
             (Both, &[Signal::TERM, Signal::TERM], Some(4)),
             (Both, &[Signal::INT], Some(4)),
@@ -253,6 +257,22 @@ fn what_asks_a_run_to_stop_is_held_against_nobody() {
             scope.spawn(move || check(to, kinds, code));
         }
     });
+}
+
+/// Under nohup a terminal that closes ends nothing.
+#[test]
+fn a_run_that_ignores_the_end_of_its_terminal_goes_on() {
+    let place = Place::in_memory(&slow(40));
+    let sweep = place.command(&[]);
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", "trap '' HUP; exec \"$@\"", "sh"]).arg(sweep.get_program()).args(sweep.get_args());
+    command.envs(sweep.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let piped = Stdio::piped;
+    let child = command.current_dir(place.folder()).stdout(piped()).stderr(piped()).spawn().unwrap();
+    wait_until("rows", || fs::read_to_string(place.file("csv")).is_ok_and(|csv| csv.lines().count() > 2));
+    assert!(signal(child.id(), Signal::HUP));
+    let ended = wait(child);
+    assert_eq!((ended.code, place.rows()), (Some(0), all_ok()), "{ended:?}");
 }
 
 /// Waits until the config that hangs is in flight, in the run of this number, and returns the worker.

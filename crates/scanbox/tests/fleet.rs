@@ -8,6 +8,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use rustix::process::Signal;
+
 use crate::sweeps::wait_until;
 
 fn root() -> PathBuf {
@@ -156,7 +158,7 @@ fn an_attempt_requeues_what_others_continue() {
     for done in ["exit 0", "exit 1", "exit 2", "exit 5", "exit 7"] {
         check(done, "0", "RUNNING", false, "");
     }
-    for goes_on in ["exit 4", "exit 130", "exit 143", "kill -9 $$"] {
+    for goes_on in ["exit 4", "exit 129", "exit 130", "exit 138", "exit 143", "exit 152", "kill -9 $$"] {
         check(goes_on, "0", "RUNNING", false, requeue);
         check(goes_on, "18", "RUNNING", false, requeue);
         check(goes_on, "0", "CANCELLED", false, "");
@@ -180,14 +182,42 @@ fn an_attempt_passes_signals_on() {
             ready.display()
         ),
     );
-    let child = slurm.attempt(&["task"], "0").spawn().unwrap();
-    wait_until("the task", || ready.exists());
-    for _ in 0..2 {
-        crate::sweeps::signal(child.id(), rustix::process::Signal::TERM);
+    for signal in [Signal::TERM, Signal::INT, Signal::HUP, Signal::USR1, Signal::XCPU] {
+        let child = slurm.attempt(&["task"], "0").spawn().unwrap();
+        wait_until("the task", || ready.exists());
+        for _ in 0..2 {
+            crate::sweeps::signal(child.id(), signal);
+        }
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.code() == Some(4) && said.contains("told"), "{signal:?}: {said}");
+        assert_eq!(slurm.asked(), "requeue 5_3;");
+        fs::remove_file(slurm.path("log")).unwrap();
+        fs::remove_file(&ready).unwrap();
     }
+}
+
+/// A signal that comes while the script asks Slurm for the end of the job: nothing begins, and the task goes on later.
+#[test]
+fn an_attempt_that_is_signalled_before_it_begins_is_requeued() {
+    let slurm = PlayedSlurm::new("RUNNING");
+    let [asking, answer] = ["asking", "answer"].map(|name| slurm.path(name));
+    slurm.program(
+        "squeue",
+        &format!(
+            "echo > '{}'\nwhile [ ! -e '{}' ]; do /bin/sleep 0.05; done\necho 2026-11-24T05:00:00",
+            asking.display(),
+            answer.display()
+        ),
+    );
+    slurm.program("task", "echo it runs");
+    let child = slurm.attempt(&["task"], "0").env_remove("SLURM_JOB_END_TIME").spawn().unwrap();
+    wait_until("squeue", || asking.exists());
+    crate::sweeps::signal(child.id(), Signal::TERM);
+    fs::write(&answer, "").unwrap();
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.code() == Some(4) && said.contains("told"), "{said}");
+    assert!(output.status.code() == Some(4) && !said.contains("it runs"), "{said}");
     assert_eq!(slurm.asked(), "requeue 5_3;");
 }
 

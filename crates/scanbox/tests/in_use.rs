@@ -66,6 +66,20 @@ fn a_second_run_says_who_has_the_device() {
     place.run(&[COMMANDS[0], &DEVICE].concat(), 0);
 }
 
+/// Of a batch system also the job is told: whoever wants the device knows whom to cancel.
+#[test]
+fn the_job_of_the_holder_is_told() {
+    let place = Place::in_memory(&slow(150));
+    let mut holder = place.command(&[]);
+    let child =
+        holder.env("SLURM_JOB_ID", "77").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_until("the run", || place.file("csv").exists());
+    let ended = place.run(&[COMMANDS[0], &DEVICE].concat(), 4);
+    assert!(ended.stderr.contains(", job 77"), "{ended:?}");
+    assert!(signal(child.id(), Signal::TERM));
+    wait(child);
+}
+
 #[test]
 fn a_second_run_waits_on_request() {
     // Slow enough that it still runs when the impatient one gives up, however busy the machine is.

@@ -388,6 +388,49 @@ fn a_unit_that_is_off_at_the_anchors_is_named_and_left_out() {
     fleet.place.run(&["analyze", "kept.csv"], 0);
 }
 
+/// What a merge prints as the next commands can be run, and measures what is missing.
+#[test]
+fn the_next_commands_measure_what_is_missing() {
+    let fleet = Fleet::new();
+    let next = |files: &[&str]| -> usize {
+        let ended = fleet.merge(&[files, &["-o", "all.csv"]].concat(), 4);
+        let lines = ended.stdout.lines().skip_while(|line| !line.starts_with("next "));
+        let lines: Vec<&str> = lines.map(|line| line.trim_start_matches("next").trim()).collect();
+        for line in &lines {
+            assert!(line.contains(" sweep ") && line.contains("--device replay:replay.toml"), "{line}");
+            let mut command = std::process::Command::new("sh");
+            let output = command.args(["-c", line]).current_dir(fleet.place.folder()).output().unwrap();
+            assert_eq!(output.status.code(), Some(0), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+        }
+        lines.len()
+    };
+    // Shards of two spaces, which are no split of what they come to together.
+    fleet.sweep(&["--shard", "0/2"], "a.csv");
+    fleet.sweep(&["--shard", "1/2", "--sizes", "2^10..2^15"], "d.csv");
+    let files = ["a.csv", "d.csv", "--accept", "space"];
+    assert_eq!(next(&files), 1);
+    fleet.merge(&[&files[..], &["results/replay.test.csv", "-o", "all.csv"]].concat(), 0);
+    // A command for each shard, with the sizes that were split.
+    for name in ["all.csv", "all.meta.json", "results/replay.test.csv", "results/replay.test.meta.json"] {
+        fs::remove_file(fleet.path(name)).unwrap();
+    }
+    let split = ["--sizes", "2^10..2^12", "--shard"];
+    fleet.sweep(&[&split[..], &["1/3"]].concat(), "b.csv");
+    assert_eq!(next(&["b.csv"]), 2);
+    let rest = ["0", "2"].map(|index| format!("results/replay.test.shard-{index}-of-3.csv"));
+    fleet.merge(&["b.csv", &rest[0], &rest[1], "-o", "all.csv"], 0);
+    // A copy alone.
+    for name in ["all.csv", "all.meta.json"] {
+        fs::remove_file(fleet.path(name)).unwrap();
+    }
+    fleet.change("c.csv", |_, metadata| {
+        metadata.ceiling_gbps.remove(&4096);
+    });
+    assert_eq!(next(&["c.csv"]), 1);
+    assert_eq!(fleet.metadata("all.csv").ceiling_gbps.len(), 7);
+    fleet.merge(&["all.csv", "-o", "again.csv"], 0);
+}
+
 #[test]
 fn a_merged_file_is_a_sweep_to_every_command() {
     let fleet = Fleet::new();

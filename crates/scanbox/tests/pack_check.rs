@@ -8,7 +8,7 @@ use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::packing::{PackBuilder, PackOrigin, pack_device, scan_problem};
 use scanbox_model::config::Config;
 use scanbox_model::problem::{Mode, Problem};
-use scanbox_pack::{Breakpoint, CallUse, ChoiceTable, PackProblem, Promises};
+use scanbox_pack::{ArgumentKind, Breakpoint, CallUse, ChoiceTable, PackProblem, Promises};
 use scanbox_testing::device::with_subgroups;
 
 use crate::machines::Machine;
@@ -16,6 +16,21 @@ use crate::sweeps::{Ended, Place, ended};
 
 /// Workgroups whose tiles are not those of their neighbours: each looks at states that nobody has written yet.
 const LABEL: &str = "pers.b1.vec4.gatherfall.sub.striped.robin.early.split.turn.wg64.u1";
+/// The same with a line.
+const IN_LINE: &str = "pers.b1.vec4.gatherfall.sub.striped.robin.early.split.block.wg64.u1";
+
+const PLAIN: CallUse = CallUse {
+    n_on_device: false,
+    total: false,
+    init_in_memory: false,
+    scratch_overwritten: false,
+    arguments: ArgumentKind::Pushed,
+    any_element: false,
+};
+const TOTAL: CallUse = CallUse { total: true, ..PLAIN };
+const ANYWHERE: CallUse = CallUse { any_element: true, ..PLAIN };
+const TOLD: CallUse = CallUse { n_on_device: true, ..PLAIN };
+const TOLD_IN_LINE: CallUse = CallUse { arguments: ArgumentKind::Line, ..TOLD };
 
 /// A folder with the kernels, one text of which is another.
 fn changed(folder: &Path, change: Option<(&str, &str, &str)>) -> Compiler {
@@ -38,18 +53,20 @@ fn changed(folder: &Path, change: Option<(&str, &str, &str)>) -> Compiler {
     Compiler::new(Some(folder), None).unwrap()
 }
 
-/// A pack of that kernel, as these sources have it, for sums with their total.
-fn pack(place: &Place, name: &str, change: Option<(&str, &str, &str)>) {
+/// A pack of that kernel, as these sources have it, for sums in this use.
+fn pack(place: &Place, name: &str, call_use: CallUse, change: Option<(&str, &str, &str)>) {
+    let label = if call_use.arguments == ArgumentKind::Line { IN_LINE } else { LABEL };
     let sources = tempfile::tempdir().unwrap();
     let compiler = changed(sources.path(), change);
     let device = with_subgroups(8, false);
-    let config: Config = LABEL.parse().unwrap();
+    let config: Config = label.parse().unwrap();
     let problem = Problem::default();
     assert_eq!(problem.mode(), Mode::Inclusive);
-    let recipe = catalog::recipe(&config, Variant::default().with_total(), &problem, &device).unwrap();
+    let CallUse { total, any_element, n_on_device, .. } = call_use;
+    let variant = Variant { total, any_element, max_n: n_on_device.then_some(0), ..Variant::default() };
+    let recipe = catalog::recipe(&config, variant, &problem, &device).unwrap();
     let mut builder = PackBuilder::new();
-    let ranked = builder.add_all(&compiler, [(LABEL.to_owned(), recipe)]).unwrap();
-    let call_use = CallUse { total: true, ..CallUse::default() };
+    let ranked = builder.add_all(&compiler, [(label.to_owned(), recipe)]).unwrap();
     let breakpoints = vec![Breakpoint { from: 1, ranked, worst_loss_ppm: None }];
     let portable = vec![ChoiceTable { call_use, needs: Promises::NONE, breakpoints }];
     let problems = vec![PackProblem { scan: scan_problem(&problem), measured: Vec::new(), portable }];
@@ -77,15 +94,19 @@ fn wrong_kernels_are_found() {
         assert_eq!(ended.code, Some(code), "{name}: {}{}", ended.stdout, ended.stderr);
         ended
     };
-    pack(&place, "right.scanpack", None);
-    let right = check("right.scanpack", 0).stdout;
-    let tried: serde_json::Value = serde_json::from_str(&right).unwrap();
-    // One of them has no elements.
-    assert_eq!(tried["verdicts"][0]["calls"].as_u64(), Some(8), "{right}");
-    for (name, file, from, to, what) in [
+    // With a total one of the calls has no elements. Arrays that begin anywhere begin at each of 16; where the device
+    // knows how many elements there are, it says too many once.
+    for (call_use, calls) in [(TOTAL, 8), (ANYWHERE, 16), (TOLD, 8), (TOLD_IN_LINE, 8)] {
+        pack(&place, "right.scanpack", call_use, None);
+        let right = check("right.scanpack", 0).stdout;
+        let tried: serde_json::Value = serde_json::from_str(&right).unwrap();
+        assert_eq!(tried["verdicts"][0]["calls"].as_u64(), Some(calls), "{call_use}: {right}");
+    }
+    for (name, call_use, file, from, to, what) in [
         // Who takes states of the call before for those of this one.
         (
             "stale",
+            TOTAL,
             "stages/state/turn.glsl",
             "const uint next = private_epoch == LAST_EPOCH ? FIRST_EPOCH : private_epoch + 1u;",
             "const uint next = private_epoch;",
@@ -94,6 +115,7 @@ fn wrong_kernels_are_found() {
         // Who writes behind its memory: one state too many.
         (
             "behind",
+            TOTAL,
             "stages/lookback/onward.glsl",
             "publish(tile, AGGREGATE, total);",
             "publish(tile, AGGREGATE, total);\n    publish((MOST_TILES + 31u) / 32u * 32u + 3u, AGGREGATE, total);",
@@ -102,14 +124,41 @@ fn wrong_kernels_are_found() {
         // Who leaves nothing where there is nothing.
         (
             "nothing",
+            TOTAL,
             "stages/tile/load_store.glsl",
             "if (ELEMENTS == 0u && tile == 0u",
             "if (ELEMENTS == 1u && tile == 1u",
             "a call of 0",
         ),
+        // Whose vectors come from elsewhere where the input begins two elements behind a place for vectors.
+        (
+            "shifted",
+            ANYWHERE,
+            "stages/tile/shifted_vectors.glsl",
+            "const uint shift = MISPLACED(params.source_address);",
+            "const uint shift = MISPLACED(params.source_address) == 2u ? 1u : MISPLACED(params.source_address);",
+            "wrong words of a call",
+        ),
+        // Who takes the word of the device for how many elements there are.
+        (
+            "beyond",
+            TOLD,
+            "arguments.glsl",
+            "private_n = min(count.value, MAX_N);",
+            "private_n = min(count.value, MAX_N + 1u);",
+            "wrong words of a call",
+        ),
+        (
+            "beyond in a line",
+            TOLD_IN_LINE,
+            "arguments.glsl",
+            "params.n = min(words[4], MAX_N);",
+            "params.n = min(words[4], MAX_N + 1u);",
+            "wrong words of a call",
+        ),
     ] {
         let name = format!("{name}.scanpack");
-        pack(&place, &name, Some((file, from, to)));
+        pack(&place, &name, call_use, Some((file, from, to)));
         let wrong = check(&name, 5);
         assert!(wrong.stdout.contains(what), "{name}: {wrong:?}");
     }

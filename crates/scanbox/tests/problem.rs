@@ -148,7 +148,16 @@ fn what_does_not_go_together_is_refused() {
         &["--type", "u16"],
         &["`u16` is not a value of element", "u32, i32, f32, u64, i64, f64, or comes with --operator FILE"],
     );
-    check(&["--init", "1"], &["--init with --mode inclusive: only an exclusive scan"]);
+    check(&["--init", "one"], &["--init: `one` is not a value of type u32"]);
+    let affine = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/operators/affine.glsl");
+    for (init, expected) in [
+        ("1", "1 numbers, where an element of affine has 2: uint scale, uint offset"),
+        ("1,-2", "field offset: `-2` is not a value of type uint"),
+        ("1,0.5", "field offset: `0.5` is not a value of type uint"),
+        ("1u,2.0", "field offset: `2.0` is not a value of type uint"),
+    ] {
+        check(&["--operator", affine, "--init", init], &["--init: ", expected]);
+    }
     check(&["--mode", "exclusive", "--init", "x"], &["--init: `x` is not a value of type u32"]);
     check(&["--mode", "exclusive", "--init", "-1"], &["`-1` is not a value of type u32"]);
     check(&["--mode", "exclusive", "--type", "f32", "--init", "nan"], &["`nan` is not a value of type f32"]);

@@ -151,3 +151,25 @@ fn the_ratio_to_another_implementation_is_that_of_the_benchmark() {
         assert!(page.contains(said), "{said}");
     }
 }
+
+/// "What do I use at 3,000,000 elements?"
+#[test]
+fn a_size_that_was_not_measured_has_an_answer() {
+    let sizes = [("3000000", "2^21, 2^22"), ("2^20", "2^20"), ("5", "2^10"), ("2^31", "2^29")];
+    let asked: Vec<&str> = sizes.iter().map(|(size, _)| *size).collect();
+    let text = analyze(SWEEPS[0], None, &["--at", &asked.join(",")]);
+    let (_, block) = text.split_once("Launch at the sizes of --at").unwrap();
+    for (size, measured) in sizes {
+        let n = size.parse::<scanbox_model::sizes::Sizes>().unwrap().largest().to_string();
+        let row = block.lines().find(|line| line.trim_start().starts_with(&format!("{n} "))).unwrap();
+        assert!(row.ends_with(measured), "{size}: {row}");
+    }
+    assert!(text.contains("Launch in ranges"), "{text}");
+    let json = analyze(SWEEPS[0], None, &["--at", "3000000", "--format", "json"]);
+    let found: Value = serde_json::from_str(&json).unwrap();
+    let at = &found["devices"][0]["at"][0];
+    assert_eq!((at["n"].as_u64(), at["measured"][1].as_u64()), (Some(3_000_000), Some(1 << 22)), "{at}");
+    assert!(at["time_ns"].as_f64().unwrap() > 1000.0, "{at}");
+    let ranges = found["devices"][0]["launch"].as_array().unwrap();
+    assert!(ranges.len() > 1 && ranges[0]["from"] == 1, "{ranges:?}");
+}

@@ -177,6 +177,8 @@ fn every_published_file_is_valid() {
     let bench = published("results/runs/2026-11-24-nvidia-h200/bench.csv");
     checker.check_answer("bench", &["bench", "--show", &bench, "--format", "json"]);
     checker.check_answer("bench-summary", &["bench", "--show", &bench, "--summary", "--format", "json"]);
+    let arguments = ["bench", "--show", &bench, "--summary", "arguments", "--format", "json"];
+    checker.check_answer("bench-arguments", &arguments);
     let devices = ["bench", "--show", &bench, "--summary", "devices", "--format", "json"];
     checker.check_answer("bench-devices", &devices);
 }

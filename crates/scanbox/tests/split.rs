@@ -70,6 +70,35 @@ fn a_split_sweep_goes_on_and_is_merged_then() {
     assert!(place.folder().join("all.shard-1-of-2.csv").exists());
 }
 
+/// Whoever kills the parent alone has killed the sweeps, too: what they have stays, and nobody holds it.
+#[test]
+#[cfg(target_os = "linux")]
+fn sweeps_end_with_the_process_that_started_them() {
+    use crate::sweeps::{children, is_alive, signal, wait, wait_until};
+    let place = place("wall_ms_per_config = 300\n", "");
+    let mut command = place.scanbox(&[&SPLIT[..], &["--out", "all.csv"]].concat());
+    let piped = std::process::Stdio::piped;
+    let parent = command.stdout(piped()).stderr(piped()).spawn().unwrap();
+    let shards = [0, 1].map(|shard| place.folder().join(format!("all.shard-{shard}-of-2.csv")));
+    let lines = |path| fs::read_to_string(path).map_or(0, |text| text.lines().count());
+    wait_until("rows of both", || shards.iter().all(|path| lines(path) > 1));
+    let sweeps = children(parent.id());
+    assert_eq!(sweeps.len(), 2);
+    assert!(signal(parent.id(), rustix::process::Signal::KILL));
+    wait(parent);
+    wait_until("the end of the sweeps", || !sweeps.iter().any(|&sweep| is_alive(sweep)));
+    assert!(shards.iter().map(lines).sum::<usize>() < ALL, "before they were done");
+    place.run(&[&SPLIT[..], &["--out", "all.csv"]].concat(), 0);
+}
+
+#[test]
+fn one_device_has_nothing_to_split() {
+    let place = place("", "");
+    let ended = place.run(&[&SPLIT[..6], &["--out", "one.csv"]].concat(), 0);
+    assert!(ended.stderr.contains("--split: there is one device"), "{}", ended.stderr);
+    assert_eq!(rows(&csv_file::read(&place.folder().join("one.csv")).unwrap().records).len(), ALL);
+}
+
 #[test]
 fn what_is_not_equal_shares_nothing() {
     let check = |other: &str, args: &[&str], code, parts: &[&str]| {

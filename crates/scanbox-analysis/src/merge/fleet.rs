@@ -34,6 +34,16 @@ pub struct UnitRatio {
     pub is_off: bool,
 }
 
+impl UnitRatio {
+    /// By how much it is slower or faster than the others, as a clause.
+    #[must_use]
+    pub fn how(&self) -> String {
+        let Self { unit, ratio, .. } = self;
+        let (by, how) = (100.0 * (ratio - 1.0).abs(), if *ratio > 1.0 { "slower" } else { "faster" });
+        format!("{unit} is {by:.1} % {how} than the others at the anchors")
+    }
+}
+
 /// What is left out of a merge.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct UnitsLeftOut {
@@ -43,11 +53,13 @@ pub struct UnitsLeftOut {
     pub rows: u64,
 }
 
-/// How units stand to each other by their anchors; nothing where there are none.
+/// How units stand to each other by their anchors; nothing where there are none. Anchors of shards that drifted are at
+/// no one speed, so that they judge nobody: rows of `inputs`, the files that all rows are of.
 #[must_use]
-pub fn ratios(records: &[Record]) -> Vec<UnitRatio> {
+pub fn ratios<'a>(records: impl IntoIterator<Item = &'a Record>, inputs: &[MergedInput]) -> Vec<UnitRatio> {
     let mut times: BTreeMap<(u64, &str), BTreeMap<MergedUnit, Vec<f64>>> = BTreeMap::new();
-    for row in records.iter().filter(|row| row.is_anchor() && row.status == Status::Ok) {
+    let judges = |row: &&Record| row.is_anchor() && row.status == Status::Ok && !is_of_drifted(row, inputs);
+    for row in records.into_iter().filter(judges) {
         let Some(time) = row.steady else { continue };
         let of_anchor = times.entry((row.n_elements, &row.config_id)).or_default();
         of_anchor.entry(MergedUnit::of(row)).or_default().push(time.median_ns as f64);
@@ -73,28 +85,47 @@ pub fn ratios(records: &[Record]) -> Vec<UnitRatio> {
     units.into_iter().filter_map(of_unit).collect()
 }
 
-/// Takes the times of points of units that are off out of the rows. Their anchors stay, which say so.
+/// Takes the times of points of units that are off out of the rows, and names the files of `inputs` that have them.
+/// Their anchors stay, which say so.
 #[must_use]
-pub fn leave_out_units(records: &mut Vec<Record>, ratios: &[UnitRatio]) -> UnitsLeftOut {
+pub fn leave_out_units(
+    records: &mut Vec<Record>,
+    ratios: &[UnitRatio],
+    inputs: &[MergedInput],
+) -> UnitsLeftOut {
     let mut left_out = UnitsLeftOut::default();
-    for UnitRatio { unit, ratio, .. } in ratios.iter().filter(|unit| unit.is_off) {
-        let (by, how) = (100.0 * (ratio - 1.0).abs(), if *ratio > 1.0 { "slower" } else { "faster" });
-        let rows = take(records, |row| MergedUnit::of(row) == *unit);
-        left_out.add(rows, format!("{unit} is {by:.1} % {how} than the others at the anchors"));
+    for off in ratios.iter().filter(|unit| unit.is_off) {
+        let rows = take(records, |row| MergedUnit::of(row) == off.unit);
+        let runs: BTreeSet<&String> = rows.iter().map(|row| &row.run_id).collect();
+        let has = |input: &&MergedInput| input.run_ids.iter().any(|run| runs.contains(run));
+        let files: Vec<&str> = inputs.iter().filter(has).map(|input| input.name.as_str()).collect();
+        let of = if files.is_empty() { String::new() } else { format!(" ({})", files.join(", ")) };
+        left_out.add(rows.len() as u64, format!("{}{of}", off.how()));
     }
     left_out
 }
 
 /// Takes the times of points of shards that drifted out of the rows: before these are united, so that none of them
-/// stands for a point that was measured again.
+/// stands for a point that was measured again. Nothing is said of a shard whose points all were.
 #[must_use]
 pub fn leave_out_drifted(records: &mut Vec<Record>, inputs: &[MergedInput]) -> UnitsLeftOut {
-    let mut left_out = UnitsLeftOut::default();
+    let mut taken = Vec::new();
     for input in inputs {
         let Some(shard) = &input.shard else { continue };
         let Some(drift) = shard.drifted_pct() else { continue };
         let rows = take(records, |row| is_of(row, input));
-        left_out.add(rows, format!("{}: the anchors of {shard} took {drift:+.1} % at the end", input.name));
+        taken.push((rows, format!("{}: the anchors of {shard} took {drift:+.1} % at the end", input.name)));
+    }
+    let mut left_out = UnitsLeftOut::default();
+    if taken.is_empty() {
+        return left_out;
+    }
+    let point = |row: &Record| (row.config_id.clone(), row.n_elements);
+    let there: BTreeSet<_> = records.iter().filter(|row| is_of_point(row)).map(point).collect();
+    for (rows, why) in taken {
+        if rows.iter().any(|row| !there.contains(&(row.config_id.clone(), row.n_elements))) {
+            left_out.add(rows.len() as u64, why);
+        }
     }
     left_out
 }
@@ -129,15 +160,29 @@ impl UnitsLeftOut {
     }
 }
 
-/// How many measurements are taken out; a file that goes on with another one repeats what that has.
-fn take(records: &mut Vec<Record>, is: impl Fn(&Record) -> bool) -> u64 {
+/// A measurement: its run, point and unit.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Measurement {
+    run_id: String,
+    config_id: String,
+    n_elements: u64,
+    unit: MergedUnit,
+}
+
+/// The measurements that are taken out; a file that goes on with another one repeats what that has.
+fn take(records: &mut Vec<Record>, is: impl Fn(&Record) -> bool) -> BTreeSet<Measurement> {
     let mut taken = BTreeSet::new();
     records.retain(|row| {
         let stays = !is_of_point(row) || row.status != Status::Ok || !is(row);
         if !stays {
-            taken.insert((row.run_id.clone(), row.config_id.clone(), row.n_elements, MergedUnit::of(row)));
+            taken.insert(Measurement {
+                run_id: row.run_id.clone(),
+                config_id: row.config_id.clone(),
+                n_elements: row.n_elements,
+                unit: MergedUnit::of(row),
+            });
         }
         stays
     });
-    taken.len() as u64
+    taken
 }

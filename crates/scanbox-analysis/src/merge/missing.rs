@@ -60,9 +60,7 @@ pub fn sizes(planned: &[Point], missing: &[Point]) -> Vec<Missing> {
         entry.1 += points;
     }
     let arguments = |filter: Option<String>, sizes: &[u64]| {
-        let digits = sizes.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
-        let sizes = digits.parse::<Sizes>().map_or(digits, |sizes| sizes.to_string());
-        let mut arguments = vec!["--sizes".to_owned(), sizes];
+        let mut arguments = sizes_words(sizes.iter().copied()).to_vec();
         arguments.extend(
             filter.into_iter().flat_map(|labels| ["--filter".to_owned(), format!("config={labels}")]),
         );
@@ -73,4 +71,12 @@ pub fn sizes(planned: &[Point], missing: &[Point]) -> Vec<Missing> {
         points,
     };
     together.into_iter().map(of).collect()
+}
+
+/// Sizes as arguments.
+#[must_use]
+pub fn sizes_words(sizes: impl Iterator<Item = u64>) -> [String; 2] {
+    let digits = sizes.map(|n| n.to_string()).collect::<Vec<_>>().join(",");
+    let sizes = digits.parse::<Sizes>().map_or(digits, |sizes| sizes.to_string());
+    ["--sizes".to_owned(), sizes]
 }

@@ -103,7 +103,11 @@ fn inputs_of(source: &MergeSource) -> Vec<MergedInput> {
     let known: BTreeSet<&String> = inputs.iter().flat_map(|input| &input.run_ids).collect();
     let own: Vec<&Record> = source.records.iter().filter(|row| !known.contains(&row.run_id)).collect();
     let was_merged = !inputs.is_empty();
-    if !was_merged || !own.is_empty() {
+    // Those of a merged file are of the files that it was made of, but for what was measured since.
+    let ceilings = told.map(|told| told.ceiling_gbps.clone()).unwrap_or_default().into_iter();
+    let ceiling_gbps: BTreeMap<u64, f64> =
+        ceilings.filter(|(n, _)| !inputs.iter().any(|input| input.ceiling_gbps.contains_key(n))).collect();
+    if !was_merged || !own.is_empty() || !ceiling_gbps.is_empty() {
         inputs.push(MergedInput {
             name: source.name.clone(),
             rows: own.len() as u64,
@@ -111,11 +115,7 @@ fn inputs_of(source: &MergeSource) -> Vec<MergedInput> {
             units: own.iter().map(|row| MergedUnit::of(row)).collect(),
             run_ids: own.iter().map(|row| row.run_id.clone()).collect(),
             device: told.map(|told| told.device.clone()),
-            // Those of a merged file are of the files that it was made of.
-            ceiling_gbps: told
-                .filter(|_| !was_merged)
-                .map(|told| told.ceiling_gbps.clone())
-                .unwrap_or_default(),
+            ceiling_gbps,
         });
     }
     inputs

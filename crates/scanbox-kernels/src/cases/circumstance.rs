@@ -61,7 +61,7 @@ impl Circumstance {
         }
         let variant = Variant::up_to(max_n).at_any_element();
         let variant = if problem.mode() == Mode::Reduce { variant } else { variant.with_total() };
-        let variant = if problem.init().is_some() { variant.with_init_in_memory() } else { variant };
+        let variant = if problem.init_words().is_some() { variant.with_init_in_memory() } else { variant };
         catalog::variant_legal(config, variant).is_ok().then_some(variant)
     }
 

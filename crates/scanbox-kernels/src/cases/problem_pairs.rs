@@ -8,26 +8,36 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use scanbox_model::config::{Arguments, Config, Kernel, Lookback, Parameter, Reset};
 use scanbox_model::device::DeviceProfile;
-use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
-use scanbox_model::user_operator::UserOperator;
+use scanbox_model::problem::{
+    Component, Direction, Element, Mode, Operator, Placement, Problem, StructureValue,
+};
+use scanbox_model::user_operator::{Tolerance, UserOperator};
 
 use super::Circumstance;
 use super::covering::{covering, covering_beside};
 use crate::catalog;
 
 /// What decides how elements are handled, and how a kernel is called.
-pub const DIMENSIONS: usize = 18;
+pub const DIMENSIONS: usize = 19;
 
 /// Of those that a problem has, all in front.
-const OF_PROBLEM: usize = 5;
+const OF_PROBLEM: usize = 6;
 
 /// A value of each of them, as its place in a list of values.
 pub type ValueRow = [usize; DIMENSIONS];
 
-/// Every problem that scanbox has itself, and those of these operators: exclusive scans from the identity and from
-/// another value.
+/// Every problem that scanbox has itself, and those of these operators: from the identity and from another value, and in
+/// both directions.
 #[must_use]
 pub fn all_problems(users: &[UserOperator]) -> Vec<Problem> {
+    let forward = forward_problems(users);
+    Direction::VALUES
+        .iter()
+        .flat_map(|&direction| forward.iter().map(move |problem| problem.in_direction(direction)))
+        .collect()
+}
+
+fn forward_problems(users: &[UserOperator]) -> Vec<Problem> {
     let mut all = Vec::new();
     for &mode in Mode::VALUES {
         for &placement in Placement::VALUES {
@@ -41,10 +51,25 @@ pub fn all_problems(users: &[UserOperator]) -> Vec<Problem> {
                     );
                 }
             }
-            all.extend(users.iter().filter_map(|&user| Problem::of_user(mode, user, placement).ok()));
+            for &user in users {
+                let Ok(plain) = Problem::of_user(mode, user, placement) else { continue };
+                all.extend(
+                    [Some(plain), user_init(&user).and_then(|init| plain.beginning_with(init).ok())]
+                        .into_iter()
+                        .flatten(),
+                );
+            }
         }
     }
     all
+}
+
+/// A value of a user's operator with words that hardly are its identity: what its fields are is in its file, and any
+/// bits are a value of theirs. None of operators that round, which may make anything of such bits.
+fn user_init(user: &UserOperator) -> Option<StructureValue> {
+    let words = [3, 5, 7, 9].into_iter().take(user.element.bytes() as usize / 4);
+    let exact = user.tolerance == Tolerance::EXACT;
+    StructureValue::new(words.map(|word| (Component::Uint, word))).ok().filter(|_| exact)
 }
 
 /// An initial value that is no identity, and leaves something to the elements.
@@ -86,11 +111,18 @@ fn problem_values(problem: &Problem, users: &[UserOperator]) -> [usize; OF_PROBL
     };
     let own_init = problem.user().is_none().then(|| problem.operator().identity(problem.element()));
     let init = match problem.init() {
-        None => 0,
+        None => {
+            if problem.user_init().is_some() {
+                2
+            } else {
+                0
+            }
+        }
         init if init == own_init => 1,
         Some(_) => 2,
     };
-    [place(problem.mode()), place(problem.element()), operator, place(problem.placement()), init]
+    let direction = place(problem.direction());
+    [place(problem.mode()), place(problem.element()), operator, place(problem.placement()), init, direction]
 }
 
 /// The values of a config and a problem.

@@ -2,7 +2,7 @@
 
 use scanbox_model::config::Parameter;
 use scanbox_model::device::DeviceProfile;
-use scanbox_model::problem::ElementValue;
+use scanbox_model::problem::{Element, Mode, Problem};
 use scanbox_model::user_operator::UserOperator;
 
 use crate::operator_file::hash_word;
@@ -31,7 +31,42 @@ pub(super) fn word(n: u64) -> PushWord {
     PushWord::Value(u32::try_from(n).expect("sizes are checked against 32-bit indices"))
 }
 
-/// The push constants of the initial value of an exclusive scan; none of other scans.
-pub(super) fn initial_words(init: Option<ElementValue>) -> impl Iterator<Item = PushWord> {
-    init.into_iter().flat_map(|init| [init.bits as u32, (init.bits >> 32) as u32].map(PushWord::Value))
+/// The push constants of an initial value.
+pub(super) fn initial_words(problem: &Problem, words: [u32; 4]) -> impl Iterator<Item = PushWord> + use<> {
+    let count = if problem.element() == Element::Struct16 { 4 } else { 2 };
+    words.into_iter().take(count).map(PushWord::Value)
+}
+
+/// What a shader has to be compiled with that begins with an initial value. An exclusive scan of scanbox's own operators
+/// always does.
+pub(super) fn init_define(problem: &Problem) -> Option<(&'static str, u32)> {
+    let always = problem.mode() == Mode::Exclusive && problem.user().is_none();
+    (!always).then_some(("WITH_INIT", 1))
+}
+
+/// Whether a user's operator has to get what comes earlier as its later operand.
+fn swaps(problem: &Problem) -> bool {
+    problem.is_reversed() && !problem.commutes()
+}
+
+/// What a shader has to be compiled with so that a user's file transforms what it loads of the input, and what it stores
+/// of the output.
+pub(super) fn transform_defines(
+    problem: &Problem,
+    input: bool,
+    output: bool,
+) -> impl Iterator<Item = (&'static str, u32)> + use<> {
+    let has = problem.user().map(|user| user.transforms).unwrap_or_default();
+    let defines = [("TRANSFORM_INPUT", has.input && input), ("TRANSFORM_OUTPUT", has.output && output)];
+    defines.into_iter().filter(|(_, has)| *has).map(|(name, _)| (name, 1))
+}
+
+/// What a shader has to be compiled with so that elements are combined in the direction of a problem. `of_array`:
+/// whether it goes over the array; over totals it goes forward whatever the direction is, with the same operands.
+pub(super) fn direction_defines(
+    problem: &Problem,
+    of_array: bool,
+) -> impl Iterator<Item = (&'static str, u32)> + use<> {
+    let defines = [("REVERSE", problem.is_reversed() && of_array), ("SWAPPED", swaps(problem))];
+    defines.into_iter().filter(|(_, has)| *has).map(|(name, _)| (name, 1))
 }

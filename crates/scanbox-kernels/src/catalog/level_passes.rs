@@ -5,10 +5,10 @@
 //! for another one: Vulkan promises nothing that these families need.
 
 use scanbox_model::config::{BlockScan, Config, Family, Kernel, LoadLayout, SubgroupScan};
-use scanbox_model::problem::{ElementValue, Mode, Placement, Problem};
+use scanbox_model::problem::{Mode, Placement, Problem};
 use scanbox_pack::{LevelPasses, Place, RecipePass, RecipeWord, ScratchPart};
 
-use super::constants::initial_words;
+use super::constants::{direction_defines, initial_words, transform_defines};
 use super::resolve::Resolved;
 use super::shader::shader;
 use super::variant_pass::of_variant;
@@ -72,22 +72,28 @@ impl Level<'_> {
         Config { kernel, ..self.of.config }
     }
 
-    /// A pass that computes `problem`, from `init` on where that is its initial value.
+    /// A pass that computes `problem`, and begins with the initial value of `begins`.
     fn pass(
         self,
         root: &'static str,
         config: &Config,
         problem: &Problem,
         places: &[Place<ScratchPart>],
-        init: Option<ElementValue>,
+        begins: Option<&Problem>,
     ) -> RecipePass<Shader> {
         let Resolved { n, device, .. } = *self.of;
-        let pass = RecipePass {
-            module: Shader { root, ..shader(&Resolved::new(config, problem, n, device)) },
-            places: places.to_vec(),
-            words: vec![RecipeWord::Elements],
+        let mut module = Shader { root, ..shader(&Resolved::new(config, problem, n, device)) };
+        let of = &self.of.problem;
+        module.defines.extend(direction_defines(of, !self.of_totals));
+        // Each is done once: by the first pass that reads the input, and by the last one that writes the output.
+        let reads = !self.of_totals && root != "propagate.comp";
+        let stores = match of.mode() {
+            Mode::Reduce => root == "one_workgroup.comp",
+            _ => !self.of_totals && !matches!(root, "reduce_tiles.comp" | "scan_tiles.comp"),
         };
-        of_variant(pass, self.variant, init)
+        module.defines.extend(transform_defines(of, reads, stores));
+        let pass = RecipePass { module, places: places.to_vec(), words: vec![RecipeWord::Elements] };
+        of_variant(pass, self.variant, begins)
     }
 
     /// Adds up the tiles of the level: the one above.
@@ -100,13 +106,13 @@ impl Level<'_> {
 
     /// Scans the tiles of the level, each on its own; their totals are the one above.
     fn scan_tiles(self) -> RecipePass<Shader> {
-        let problem = self.problem();
-        // The identity of a user's operator is in its file.
-        let identity = (problem.mode() == Mode::Exclusive && problem.user().is_none())
-            .then(|| problem.operator().identity(problem.element()));
+        let problem = self.problem().without_init();
         let places = [self.source(), self.target(), LEVEL_ABOVE];
         let mut pass = self.pass("scan_tiles.comp", &self.of.config, &problem, &places, None);
-        pass.words.extend(initial_words(identity).map(RecipeWord::Same));
+        // The identity of a user's operator is in its file.
+        if let Some(words) = problem.init_words() {
+            pass.words.extend(initial_words(&problem, words).map(RecipeWord::Same));
+        }
         pass
     }
 
@@ -117,21 +123,24 @@ impl Level<'_> {
             Mode::Reduce => (self.of.problem, Place::Target),
             _ => (self.problem(), self.target()),
         };
+        let begins = Some(&problem).filter(|_| !self.of_totals || problem.mode() == Mode::Reduce);
         let places = [self.source(), target];
-        self.pass("one_workgroup.comp", &self.of.config, &problem, &places, problem.init())
+        self.pass("one_workgroup.comp", &self.of.config, &problem, &places, begins)
     }
 
     /// Scans the tiles of the level behind what comes before them.
     fn downsweep_tiles(self) -> RecipePass<Shader> {
         let problem = self.problem();
         let places = [self.source(), self.target(), LEVEL_ABOVE];
-        self.pass("downsweep_tiles.comp", &self.of.config, &problem, &places, problem.init())
+        let begins = Some(&problem).filter(|_| !self.of_totals);
+        self.pass("downsweep_tiles.comp", &self.of.config, &problem, &places, begins)
     }
 
     /// Combines what comes before the tiles of the level with their scans, in place.
     fn propagate(self) -> RecipePass<Shader> {
         let problem = self.problem().of_output();
         let places = [self.target(), self.target(), LEVEL_ABOVE];
-        self.pass("propagate.comp", &self.by_rows(), &problem, &places, problem.init())
+        let begins = Some(&problem).filter(|_| !self.of_totals);
+        self.pass("propagate.comp", &self.by_rows(), &problem, &places, begins)
     }
 }

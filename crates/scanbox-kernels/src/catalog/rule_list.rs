@@ -176,9 +176,9 @@ const OF_VARIANTS: &[RuleText] = &[
     ),
     ("total-needs-scan", "A reduction has no total beside its result: the total is the result.", ""),
     (
-        "init-needs-exclusive",
-        "An initial value in memory needs an exclusive scan by an operator of scanbox's own.",
-        "",
+        "init-needs-value",
+        "Who verifies has to know the initial value in memory, and the identity of a user's operator is in its file.",
+        "Say it with --init.",
     ),
     ("blocking-needs-chained-scan", "Only tiles of a chained scan can be blocked.", ""),
     (

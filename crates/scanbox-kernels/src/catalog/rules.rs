@@ -340,12 +340,6 @@ pub(super) fn variant_of_problem(config: &Config, variant: Variant, problem: &Pr
         let detail = "the total beside a reduction: it is what a reduction stores";
         return reject("total-needs-scan", detail);
     }
-    if variant.init_in_memory && problem.init().is_none() {
-        let detail = format!(
-            "{problem} with an initial value in memory: an exclusive scan has one, of scanbox's operators"
-        );
-        return reject("init-needs-exclusive", detail);
-    }
     Ok(())
 }
 
@@ -404,6 +398,17 @@ pub fn variant_legal(config: &Config, variant: Variant) -> Legality {
     if variant.total && has_levels {
         let detail = format!("the total with family {}: one pass alone stores it", kernel.family);
         return reject("total-needs-one-pass", detail);
+    }
+    Ok(())
+}
+
+/// Whether whoever runs a plan knows what is in memory.
+pub(super) fn init_is_known(variant: Variant, problem: &Problem) -> Legality {
+    if variant.init_in_memory && problem.first_words().is_none() {
+        let detail = format!(
+            "{problem} with an initial value in memory: --init says one; the identity is known to the file of the operator alone"
+        );
+        return reject("init-needs-value", detail);
     }
     Ok(())
 }

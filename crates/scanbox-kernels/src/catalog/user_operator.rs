@@ -5,7 +5,9 @@ use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Operator, Problem};
 use scanbox_model::user_operator::UserOperator;
 
-use super::constants::{define, operator_defines, word};
+use super::constants::{
+    define, direction_defines, init_define, initial_words, operator_defines, transform_defines, word,
+};
 use crate::input::{Input, InputKind};
 use crate::plan::{Binding, Expected, Pass, Plan, PlanKind, PushWord, Scratch, Shader, Tickets};
 
@@ -65,9 +67,12 @@ pub(super) fn operator_shader(
 ) -> Shader {
     let workgroup_size = WORKGROUP_SIZE.min(device.max_workgroup_size);
     let [hash, commutative] = operator_defines(user);
+    let begins = problem.init_words().and_then(|_| init_define(problem));
+    let transforms = transform_defines(problem, true, true);
+    let more = direction_defines(problem, true).chain(begins).chain(transforms);
     Shader {
         root,
-        defines: vec![
+        defines: [
             ("WORKGROUP_SIZE", workgroup_size),
             ("SUBGROUP_SIZE", device.subgroup_size),
             ("BATCH_SIZE", 1),
@@ -78,11 +83,19 @@ pub(super) fn operator_shader(
             ("OPERATOR", define(Operator::User)),
             hash,
             commutative,
-        ],
+        ]
+        .into_iter()
+        .chain(more)
+        .collect(),
         workgroup_size,
         subgroup_size: device.subgroup_size,
         operator_file: true,
     }
+}
+
+/// What the answer begins with, where somebody said so.
+fn first_words(problem: &Problem) -> impl Iterator<Item = PushWord> + use<> {
+    problem.init_words().map(|words| initial_words(problem, words)).into_iter().flatten()
 }
 
 /// The shaders that a session about this problem needs beside [`super::helper_shaders`]: none for scanbox's own
@@ -92,7 +105,9 @@ pub fn operator_shaders(problem: &Problem, device: &DeviceProfile) -> Vec<Shader
     let Some(user) = problem.user() else { return Vec::new() };
     let input = Input { kind: InputKind::Random, seed: 0 };
     let plan = operator_load(problem, &user, &input, 1, device);
-    let mut shaders: Vec<Shader> = plan.passes.into_iter().map(|pass| pass.shader).collect();
+    let finish = operator_finish(problem, &user, 1, device);
+    let passes = plan.passes.into_iter().chain(finish.into_iter().flat_map(|plan| plan.passes));
+    let mut shaders: Vec<Shader> = passes.map(|pass| pass.shader).collect();
     shaders.extend(super::copy_and_check::compare_operator_shader(problem, device));
     shaders
 }
@@ -126,12 +141,13 @@ pub fn operator_load(
         _ => NOWHERE,
     };
     let drawn = [input.seed as u32, (input.seed >> 32) as u32, spike_at].map(PushWord::Value);
-    let chunk_elements = n.div_ceil(MOST_CHUNKS).max(FEWEST_CHUNK_ELEMENTS);
+    let chunk_elements = chunk_elements(n);
     let chunks = n.div_ceil(chunk_elements);
     let step = |step: u32, invocations: u64| {
         let bindings = [Binding::Input, Binding::Reference, Binding::Output];
         let shader = shader("operator_reference.comp", &[("REFERENCE_STEP", step)]);
-        pass(shader, &bindings, vec![word(n), word(chunk_elements)], invocations)
+        let words = [word(n), word(chunk_elements)].into_iter().chain(first_words(problem)).collect();
+        pass(shader, &bindings, words, invocations)
     };
     let every = OPERATOR_LAWS.iter().fold(0, |bits, law| bits | law.bit);
     let mut check = operator_check(problem, user, n, every, device);
@@ -148,6 +164,35 @@ pub fn operator_load(
     ];
     passes.append(&mut check.passes);
     Plan { passes, ..check }
+}
+
+/// The plan that makes of the answer what the file of an operator makes of it as it is stored, once it is proved; `None`
+/// where it is stored as it is.
+#[must_use]
+pub fn operator_finish(
+    problem: &Problem,
+    user: &UserOperator,
+    n: u64,
+    device: &DeviceProfile,
+) -> Option<Plan> {
+    if !user.transforms.output {
+        return None;
+    }
+    let mut shader = operator_shader("operator_reference.comp", problem, user, device);
+    shader.defines.push(("REFERENCE_STEP", 3));
+    let chunk_elements = chunk_elements(n);
+    let words = [word(n), word(chunk_elements)].into_iter().chain(first_words(problem)).collect();
+    let bindings = vec![Binding::Input, Binding::Reference, Binding::Output];
+    let (workgroups, check) = (
+        n.div_ceil(chunk_elements).div_ceil(shader.workgroup_size.into()),
+        operator_check(problem, user, n, 0, device),
+    );
+    let pass = Pass { workgroups, tickets: Tickets::None, co_resident: false, shader, bindings, words };
+    Some(Plan { passes: vec![pass], ..check })
+}
+
+fn chunk_elements(n: u64) -> u64 {
+    n.div_ceil(MOST_CHUNKS).max(FEWEST_CHUNK_ELEMENTS)
 }
 
 /// The plan that checks the laws with these bits once more, on what a plan of [`operator_load`] has left.
@@ -177,7 +222,10 @@ pub fn operator_check(
             co_resident: false,
             shader,
             bindings: vec![Binding::Input, Binding::Reference, Binding::Report],
-            words: vec![word(n), tolerance, PushWord::Value(laws)],
+            words: [word(n), tolerance, PushWord::Value(laws)]
+                .into_iter()
+                .chain(first_words(problem))
+                .collect(),
         }],
     }
 }

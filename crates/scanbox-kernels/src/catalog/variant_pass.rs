@@ -1,10 +1,10 @@
 //! What a variant adds to a pass: defines, places, and words that stand in memory instead.
 
 use scanbox_model::config::Arguments;
-use scanbox_model::problem::ElementValue;
+use scanbox_model::problem::Problem;
 use scanbox_pack::{Place, RecipePass, RecipeWord};
 
-use super::constants::initial_words;
+use super::constants::{init_define, initial_words};
 use crate::plan::Shader;
 use crate::variant::Variant;
 
@@ -13,14 +13,19 @@ pub(super) fn has_own_word(variant: Variant, arguments: Arguments) -> bool {
     variant.max_n.is_some() && arguments == Arguments::Push
 }
 
-/// A pass as a variant builds it, which begins with `init` where that is a value.
+/// A pass as a variant builds it, which begins with the initial value of `begins`, where there is one.
 pub(super) fn of_variant(
     mut pass: RecipePass<Shader>,
     variant: Variant,
-    init: Option<ElementValue>,
+    begins: Option<&Problem>,
 ) -> RecipePass<Shader> {
-    let reads_init = variant.init_in_memory && init.is_some();
-    pass.words.extend(initial_words(init.filter(|_| !reads_init)).map(RecipeWord::Same));
+    let reads_init = variant.init_in_memory && begins.is_some();
+    if let Some((problem, words)) = begins.and_then(|problem| Some((problem, problem.init_words()?))) {
+        pass.module.defines.extend(init_define(problem));
+        pass.words.extend(initial_words(problem, words).filter(|_| !reads_init).map(RecipeWord::Same));
+    } else if let Some(problem) = begins.filter(|_| reads_init) {
+        pass.module.defines.extend(init_define(problem));
+    }
     // Behind the tile states, as in stages/state/tile_state_params.glsl.
     let places = [
         (variant.counted, Place::Counts),

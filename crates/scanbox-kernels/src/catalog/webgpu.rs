@@ -9,7 +9,7 @@ use scanbox_model::config::{
     SubgroupSize, TileOrder,
 };
 use scanbox_model::device::DeviceProfile;
-use scanbox_model::problem::{Element, Operator, Problem};
+use scanbox_model::problem::{Element, Mode, Operator, Problem};
 use scanbox_model::space::Rejection;
 
 use super::resolve::{Resolved, passes_totals_on};
@@ -142,10 +142,12 @@ pub(super) fn is_there(resolved: &Resolved<'_>) -> Result<(), Rejection> {
 fn problem_is_there(problem: &Problem) -> Result<(), Rejection> {
     let has_element = matches!(problem.element(), Element::U32 | Element::I32 | Element::F32);
     let has_operator = matches!(problem.operator(), Operator::Add | Operator::Min | Operator::Max);
-    if has_element && has_operator {
+    let begins = problem.init().is_some() && problem.mode() != Mode::Exclusive;
+    if has_element && has_operator && !begins && !problem.is_reversed() {
         return Ok(());
     }
-    let detail = "it has add, min and max of u32, i32 and f32";
+    let detail =
+        "it has add, min and max of u32, i32 and f32, forward, and initial values of exclusive scans";
     reject("not-in-wgsl", format!("{problem}: there is no such kernel in WGSL; {detail}"))
 }
 

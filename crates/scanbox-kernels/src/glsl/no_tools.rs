@@ -12,6 +12,10 @@ pub(super) fn spirv(glsl: &GlslText<'_>, _: &str) -> Result<Vec<u32>, CompileErr
     none(glsl)
 }
 
+pub(super) fn unoptimized(glsl: &GlslText<'_>, _: &str) -> Result<Vec<u32>, CompileError> {
+    none(glsl)
+}
+
 pub(super) fn preprocessed(glsl: &GlslText<'_>, _: &str) -> Result<String, CompileError> {
     none(glsl)
 }

@@ -13,6 +13,19 @@ pub(super) fn spirv(glsl: &GlslText<'_>, shader: &str) -> Result<Vec<u32>, Compi
     Ok(artifact.map_err(|error| CompileError::of(shader, &error.to_string()))?.as_binary().to_vec())
 }
 
+/// The same without optimization and with the names and lines of the text: for looking at what functions do.
+///
+/// # Errors
+/// When it does not compile.
+pub(super) fn unoptimized(glsl: &GlslText<'_>, shader: &str) -> Result<Vec<u32>, CompileError> {
+    let (compiler, mut options) = tools(glsl)?;
+    options.set_optimization_level(shaderc::OptimizationLevel::Zero);
+    options.set_generate_debug_info();
+    let kind = shaderc::ShaderKind::Compute;
+    let artifact = compiler.compile_into_spirv(glsl.text, kind, glsl.name, "main", Some(&options));
+    Ok(artifact.map_err(|error| CompileError::of(shader, &error.to_string()))?.as_binary().to_vec())
+}
+
 /// The text behind the preprocessor.
 ///
 /// # Errors

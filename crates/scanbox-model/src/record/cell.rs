@@ -1,10 +1,10 @@
 //! Values of columns, as text and back.
 
-use super::{Cache, Flag, Ratio, Selection, Selections, Status};
+use super::{Cache, Flag, Ratio, RoundMedians, Selection, Selections, Status};
 use crate::api::Api;
 use crate::call_form::CallForm;
 use crate::parameters::Parameter;
-use crate::problem::{Element, Mode, Placement};
+use crate::problem::{Direction, Element, Mode, Placement};
 use crate::timer::Timer;
 use crate::user_operator::OperatorName;
 
@@ -137,6 +137,19 @@ impl CsvCell for Selections {
     }
 }
 
+impl CsvCell for RoundMedians {
+    fn write(&self) -> String {
+        self.0.iter().map(|ns| format!("{ns:.1}")).collect::<Vec<_>>().join("+")
+    }
+    fn read(text: &str) -> Result<Self, String> {
+        text.split('+')
+            .filter(|_| !text.is_empty())
+            .map(<f64 as CsvCell>::read)
+            .collect::<Result<_, _>>()
+            .map(Self)
+    }
+}
+
 macro_rules! parameter_cell {
     ($($type:ty),+) => {$(
         impl CsvCell for $type {
@@ -149,7 +162,7 @@ macro_rules! parameter_cell {
         }
     )+};
 }
-parameter_cell!(Mode, Element, Placement);
+parameter_cell!(Mode, Element, Placement, Direction);
 
 impl CsvCell for OperatorName {
     fn write(&self) -> String {

@@ -9,7 +9,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, IntoDeserializer, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::parameters::{ALL, AUTO, Declaration, Typed, Value};
+use crate::parameters::{ALL, AUTO, Declaration, PARAMETERS, Typed, Value, Values};
 
 /// An entry of a list. (A parameter that has a value of its own named `auto` has that: it stands in labels.)
 pub(super) enum Entry<T> {
@@ -56,7 +56,7 @@ impl<T: Serialize> Serialize for Entry<T> {
     }
 }
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Entry<T> {
+impl<'de, T: Typed + Deserialize<'de>> Deserialize<'de> for Entry<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(EntryVisitor(PhantomData))
     }
@@ -84,9 +84,21 @@ impl<T: JsonSchema> JsonSchema for Entry<T> {
     }
 }
 
+/// What lists may say beside the values of a type, for the message that ends with these.
+fn more_words<T: Typed>() -> String {
+    let Values::Words(own) = T::VALUES else { return String::new() };
+    let is_own = |parameter: &&Declaration| match parameter.values {
+        Values::Words(words) => words.iter().map(|word| word.word).eq(own.iter().map(|word| word.word)),
+        Values::Numbers(..) => false,
+    };
+    let Some(parameter) = PARAMETERS.iter().find(is_own) else { return String::new() };
+    let more = [(parameter.found, AUTO), (parameter.offered, ALL)];
+    more.into_iter().filter(|(may, _)| *may).map(|(_, word)| format!(", {word}")).collect()
+}
+
 struct EntryVisitor<T>(PhantomData<T>);
 
-impl<'de, T: Deserialize<'de>> Visitor<'de> for EntryVisitor<T> {
+impl<'de, T: Typed + Deserialize<'de>> Visitor<'de> for EntryVisitor<T> {
     type Value = Entry<T>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -94,11 +106,12 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for EntryVisitor<T> {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Entry<T>, E> {
-        match T::deserialize(text.into_deserializer()) {
+        let value: Result<T, E> = T::deserialize(text.into_deserializer());
+        match value {
             Ok(value) => Ok(Entry::Value(value)),
             Err(_) if text == AUTO => Ok(Entry::Auto),
             Err(_) if text == ALL => Ok(Entry::All),
-            Err(error) => Err(error),
+            Err(error) => Err(E::custom(format!("{error}{}", more_words::<T>()))),
         }
     }
 

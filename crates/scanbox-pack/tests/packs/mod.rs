@@ -43,6 +43,7 @@ pub fn sum() -> ScanProblem {
         operator_hash: String::new(),
         init: Vec::new(),
         in_place: false,
+        reverse: false,
     }
 }
 

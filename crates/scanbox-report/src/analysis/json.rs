@@ -65,9 +65,12 @@ struct ProblemJson {
     /// Of a user's operator.
     #[serde(skip_serializing_if = "Option::is_none")]
     operator_hash: Option<String>,
-    /// Of an exclusive scan.
+    /// What it begins with: of an exclusive scan always, of others where somebody said so.
     init: Option<String>,
     placement: String,
+    /// `reverse` where elements are combined from the last one on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    direction: Option<String>,
 }
 
 /// A number that is written with nine significant digits.
@@ -141,7 +144,8 @@ fn scanned(problem: Problem) -> ProblemJson {
         element: problem.element().to_string(),
         op: problem.operator_name().to_string(),
         operator_hash: problem.user().map(|user| user.hash_text()),
-        init: problem.init().map(|init| init.to_string()),
+        init: Some(problem.init_text()).filter(|init| !init.is_empty()),
         placement: problem.placement().to_string(),
+        direction: problem.is_reversed().then(|| problem.direction().to_string()),
     }
 }

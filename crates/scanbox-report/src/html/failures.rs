@@ -16,7 +16,7 @@ const SHOWN: usize = 60;
 pub fn section(sources: &Sources<'_>) -> Option<Section> {
     // Wrong results first: what is wrong is worse than what does not run.
     // By rule where one says no, which may do so for many configs; else by config and reason.
-    let mut failures: BTreeMap<(bool, usize, Status, &str, &str), Failed<'_>> = BTreeMap::new();
+    let mut failures: BTreeMap<(bool, usize, Status, &str, &str), FailedTogether<'_>> = BTreeMap::new();
     for failure in &sources.evidence.failures {
         let tables = sources.report.answers.devices.iter().map(|device| device.table);
         let Some(device) = tables.into_iter().position(|table| failure.run.is_of(table)) else { continue };
@@ -26,7 +26,11 @@ pub fn section(sources: &Sources<'_>) -> Option<Section> {
             Some(rule) => (right, device, failure.status, "", rule),
             None => (right, device, failure.status, config, reason),
         };
-        let failed = failures.entry(key).or_insert_with(|| Failed { config, reason, ..Failed::default() });
+        let failed = failures.entry(key).or_insert_with(|| FailedTogether {
+            config,
+            reason,
+            ..FailedTogether::default()
+        });
         failed.configs.insert(config);
         failed.sizes.push(failure.n);
     }
@@ -35,7 +39,7 @@ pub fn section(sources: &Sources<'_>) -> Option<Section> {
     }
     let attempts: usize = failures.values().map(|failed| failed.sizes.len()).sum();
     let rows = failures.into_iter().map(|((_, device, status, ..), failed)| {
-        let Failed { config, reason, configs, mut sizes } = failed;
+        let FailedTogether { config, reason, configs, mut sizes } = failed;
         let more = configs.len() - 1;
         sizes.sort_unstable();
         sizes.dedup();
@@ -86,7 +90,7 @@ pub fn section(sources: &Sources<'_>) -> Option<Section> {
 
 /// What has failed for one reason: the first config with its reason, all configs, and the sizes.
 #[derive(Default)]
-struct Failed<'a> {
+struct FailedTogether<'a> {
     config: &'a str,
     reason: &'a str,
     configs: BTreeSet<&'a str>,

@@ -32,6 +32,7 @@ const CONFIGURATION: &[&str] = &[
     "op",
     "init",
     "placement",
+    "direction",
     "input",
     "subgroup_size",
     "api",

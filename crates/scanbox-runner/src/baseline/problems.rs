@@ -2,7 +2,7 @@
 
 use scanbox_kernels::input::{Input, InputKind};
 use scanbox_model::parameters::Parameter;
-use scanbox_model::problem::{Element, ElementValue, Mode, Operator, Placement, Problem};
+use scanbox_model::problem::{Direction, Element, ElementValue, Mode, Operator, Placement, Problem};
 use scanbox_model::user_operator::{OperatorName, UserOperator};
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +25,30 @@ pub struct ProblemKind {
     /// What the elements may be.
     #[serde(default = "random")]
     pub inputs: Vec<String>,
+    /// From which end elements are combined.
+    #[serde(default = "forward", skip_serializing_if = "is_forward")]
+    pub directions: Vec<String>,
+    /// Whether other problems than exclusive scans by operators of scanbox's own begin with a value, too.
+    #[serde(default, skip_serializing_if = "is_no")]
+    pub initial_values: bool,
+}
+
+fn forward() -> Vec<String> {
+    vec![Direction::Forward.word().to_owned()]
+}
+
+fn is_forward(directions: &[String]) -> bool {
+    directions == forward()
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_no(flag: &bool) -> bool {
+    !*flag
+}
+
+/// Whether a problem begins with a value that no baseline knew of at first.
+fn begins(problem: &Problem) -> bool {
+    problem.user_init().is_some() || (problem.init().is_some() && problem.mode() != Mode::Exclusive)
 }
 
 fn out_of_place() -> Vec<String> {
@@ -58,6 +82,8 @@ impl ProblemKind {
             operator_hash: problem.user().map_or_else(String::new, |user| user.hash_text()),
             placements: vec![problem.placement().word().to_owned()],
             inputs: [RANDOM, REAL].into_iter().take(1 + usize::from(is_sum)).map(str::to_owned).collect(),
+            directions: vec![problem.direction().word().to_owned()],
+            initial_values: begins(problem),
         }
     }
 
@@ -70,6 +96,8 @@ impl ProblemKind {
             && has(&self.ops, problem.operator_name().as_str())
             && has(&self.placements, problem.placement().word())
             && has(&self.inputs, input_word(input))
+            && has(&self.directions, problem.direction().word())
+            && (self.initial_values || !begins(problem))
             && self.operator_hash == problem.user().map_or_else(String::new, |user| user.hash_text())
     }
 }
@@ -86,6 +114,12 @@ pub struct AskedProblem {
     init_bits: u64,
     placement: Placement,
     input: String,
+    /// What it begins with, as rows say it, where it is no exclusive scan by an operator of scanbox's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    init: Option<String>,
+    /// `reverse` where elements are combined from the last one on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    direction: Option<Direction>,
 }
 
 impl AskedProblem {
@@ -98,9 +132,11 @@ impl AskedProblem {
             op: problem.operator_name(),
             operator_hash: problem.user().map_or_else(String::new, |user| user.hash_text()),
             operator_facts: problem.user().map_or_else(String::new, |user| user.facts()),
-            init_bits: problem.init().map_or(0, |init| init.bits),
+            init_bits: problem.init().filter(|_| !begins(problem)).map_or(0, |init| init.bits),
             placement: problem.placement(),
             input: input_word(input).to_owned(),
+            init: begins(problem).then(|| problem.init_text()),
+            direction: Some(problem.direction()).filter(|direction| *direction != Direction::Forward),
         }
     }
 
@@ -112,10 +148,17 @@ impl AskedProblem {
         let &Self { mode, element, op, init_bits: bits, placement, .. } = self;
         let Some(operator) = op.built_in() else {
             let user = UserOperator::read(op, element, &self.operator_hash, &self.operator_facts)?;
-            return Problem::of_user(mode, user, placement);
+            let problem = Problem::of_user(mode, user, placement)?;
+            let problem = match &self.init {
+                Some(init) => problem.beginning_with(init.parse()?)?,
+                None => problem,
+            };
+            return Ok(problem.in_direction(self.direction.unwrap_or(Direction::Forward)));
         };
         let init = (mode == Mode::Exclusive).then(|| ElementValue { element, bits }.to_string());
-        Problem::new(mode, element, operator, init.as_deref(), placement)
+        let problem =
+            Problem::new(mode, element, operator, self.init.as_deref().or(init.as_deref()), placement)?;
+        Ok(problem.in_direction(self.direction.unwrap_or(Direction::Forward)))
     }
 
     /// What the elements are.

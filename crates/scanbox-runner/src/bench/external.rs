@@ -2,7 +2,7 @@
 
 use scanbox_model::csv_file;
 use scanbox_model::device::DeviceProfile;
-use scanbox_model::record::{Record, Selection, Status};
+use scanbox_model::record::{Record, RoundMedians, Selection, Status};
 
 use super::selected::plain_record;
 use super::{Bench, BenchJob, Cut, RunBy, SubjectAtSize};
@@ -66,6 +66,7 @@ pub(super) fn possible(record: Record) -> Record {
         timer_resolution_ns: None,
         rounds: None,
         round_spread_pct: None,
+        round_medians_ns: RoundMedians::default(),
         max_error: None,
         error_bound: None,
         twin_calls: None,

@@ -1,5 +1,7 @@
 //! The device that a batch system gave to this process, by the variables that it sets for programs of the vendors.
 
+use std::collections::BTreeSet;
+
 use scanbox_model::device::DeviceKind;
 
 use super::{Listed, SelectError};
@@ -22,20 +24,39 @@ const OF_NODE: [&str; 2] = ["SLURM_STEP_GPUS", "SLURM_JOB_GPUS"];
 /// What says that every device is given, or none is named.
 const ALL: [&str; 2] = ["all", "void"];
 
+/// What counts the GPUs of NVIDIA from the fastest one, unless the second one says otherwise.
+const FASTEST_FIRST: &str = "CUDA_VISIBLE_DEVICES";
+const ORDER: (&str, &str) = ("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
+
 /// A variable, and what it says.
 struct Said {
     name: &'static str,
     text: String,
+    /// Whose devices it is about; of a node those of all vendors.
+    vendor: Option<u32>,
 }
 
 impl Said {
-    fn first(names: &[&'static str], variable: &dyn Fn(&str) -> Option<String>) -> Option<Self> {
-        let one = |&name: &&'static str| Some(Self { name, text: variable(name)?.trim().to_owned() });
+    fn first(
+        vendor: Option<u32>,
+        names: &[&'static str],
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Option<Self> {
+        let one = |&name: &&'static str| Some(Self { name, text: variable(name)?.trim().to_owned(), vendor });
         names.iter().find_map(|name| one(name).filter(|said| !ALL.contains(&said.text.as_str())))
     }
 
     fn words(&self) -> Vec<&str> {
         self.text.split(',').map(str::trim).filter(|word| !word.is_empty()).collect()
+    }
+
+    /// Whether it says that there is no GPU for this process.
+    fn names_no_gpu(&self) -> bool {
+        match self.words()[..] {
+            [] => true,
+            [word] => word == "-1" || ["nodevfiles", "none"].contains(&word.to_lowercase().as_str()),
+            _ => false,
+        }
     }
 
     fn none(&self, why: &str) -> SelectError {
@@ -70,29 +91,46 @@ pub(super) fn given(
     };
     let mut hardware = usable(DeviceKind::Hardware);
     hardware.sort_by_key(|&place| devices[place].profile.pci_address.clone());
-    let here = |vendor: u32| hardware.iter().any(|&place| devices[place].profile.vendor_id == vendor);
-    let of_vendor = OF_VENDORS
+    let vendors: BTreeSet<u32> = hardware.iter().map(|&place| devices[place].profile.vendor_id).collect();
+    let of_vendors = OF_VENDORS
         .iter()
-        .filter(|(vendor, _)| hardware.is_empty() || here(*vendor))
-        .find_map(|(_, names)| Said::first(names, variable));
-    let of_node = Said::first(&OF_NODE, variable);
+        .filter(|(vendor, _)| hardware.is_empty() || vendors.contains(vendor))
+        .filter_map(|(vendor, names)| Said::first(Some(*vendor), names, variable));
+    let of_node = Said::first(None, &OF_NODE, variable);
     if hardware.is_empty() {
-        return match of_vendor.or(of_node) {
-            Some(said) if !said.words().is_empty() => Err(said
+        return match of_vendors.chain(of_node).find(|said| !said.names_no_gpu()) {
+            Some(said) => Err(said
                 .none("names a GPU, and Vulkan finds none here that can be used; `scanbox doctor` says why")),
-            _ => only(&usable(DeviceKind::Software)),
+            None => only(&usable(DeviceKind::Software)),
         };
     }
+    let (without, naming): (Vec<Said>, Vec<Said>) = of_vendors.partition(Said::names_no_gpu);
+    if let [one, other, ..] = &naming[..] {
+        let why = format!("and {}={} name devices of two vendors", other.name, other.text);
+        return Err(one.unclear(&format!("{why}; name one with --device")));
+    }
+    let of_vendor = naming.into_iter().chain(without).next();
     if let (Some(vendor), Some(node)) = (&of_vendor, &of_node)
+        && vendors.len() == 1
         && contradict(vendor, node, hardware.len())
     {
         let why = format!("and {}={} name different devices of {}", node.name, node.text, hardware.len());
         return Err(vendor.unclear(&format!("{why}; name one with --device")));
     }
-    match of_vendor.or(of_node) {
-        Some(said) => place_of_word(devices, &hardware, &said),
-        None => only(&hardware),
+    let Some(said) = of_vendor.or(of_node) else { return only(&hardware) };
+    if said.names_no_gpu() {
+        return Err(said.no_gpu());
     }
+    if said.vendor.is_none() && vendors.len() > 1 {
+        return Err(said.unclear(
+            "counts the GPUs that the batch system knows, and those here are of several vendors; name one with --device",
+        ));
+    }
+    hardware.retain(|&place| said.vendor.is_none_or(|vendor| devices[place].profile.vendor_id == vendor));
+    let models: BTreeSet<&str> = hardware.iter().map(|&place| devices[place].profile.name.as_str()).collect();
+    let is_ordered =
+        said.name != FASTEST_FIRST || variable(ORDER.0).is_some_and(|order| order.trim() == ORDER.1);
+    place_of_word(devices, &hardware, &said, models.len() == 1 || is_ordered)
 }
 
 /// The one that is there.
@@ -124,11 +162,15 @@ fn contradict(vendor: &Said, node: &Said, seen: usize) -> bool {
     known && seen > node.len() && !vendor.iter().all(|index| node.contains(index))
 }
 
-/// The device that a variable names.
-fn place_of_word(devices: &[&Listed], hardware: &[usize], said: &Said) -> Result<usize, SelectError> {
+/// The device that a variable names, of those that it is about; `is_ordered`: it counts them as they are here.
+fn place_of_word(
+    devices: &[&Listed],
+    hardware: &[usize],
+    said: &Said,
+    is_ordered: bool,
+) -> Result<usize, SelectError> {
     let words = said.words();
     let word = match words[..] {
-        [] => return Err(said.no_gpu()),
         [word] => word,
         ref several => {
             let why =
@@ -143,10 +185,14 @@ fn place_of_word(devices: &[&Listed], hardware: &[usize], said: &Said) -> Result
              them; take a whole GPU",
         ));
     }
-    if word == "-1" || lower == "nodevfiles" || lower == "none" {
-        return Err(said.no_gpu());
-    }
     if let Ok(index) = word.parse::<usize>() {
+        if !is_ordered {
+            let [name, value] = [ORDER.0, ORDER.1];
+            return Err(said.unclear(&format!(
+                "counts GPUs from the fastest one, and those here are of several models; set {name}={value}, or name one \
+                 with --device"
+            )));
+        }
         return hardware.get(index).copied().ok_or_else(|| {
             said.none(&format!("is not there: Vulkan sees {} of the GPUs of this node", hardware.len()))
         });
@@ -204,6 +250,15 @@ mod tests {
             listed(AMD, Hardware, "00000000-0300", "0000:03:00.0"),
             listed(AMD, Hardware, "00000000-0300", "0000:83:00.0"),
         ];
+        let laptop = [
+            listed(INTEL, Hardware, "eeeeeeee-0000", "0000:00:02.0"),
+            listed(NVIDIA, Hardware, "aaaaaaaa-0000", "0000:01:00.0"),
+        ];
+        let mut unequal = [
+            listed(NVIDIA, Hardware, "aaaaaaaa-0000", "0000:01:00.0"),
+            listed(NVIDIA, Hardware, "bbbbbbbb-0000", "0000:41:00.0"),
+        ];
+        unequal[1].profile.name = "Another model".to_owned();
         let (one, software) = ([lavapipe(), listed(NVIDIA, Hardware, "aaaa", "0000:01:00.0")], [lavapipe()]);
         let broken = Listed { problems: vec!["is broken".to_owned()], ..listed(NVIDIA, Hardware, "b", "1") };
         let with_broken = [broken, listed(NVIDIA, Hardware, "aaaa", "0000:01:00.0")];
@@ -248,6 +303,22 @@ mod tests {
         check(&one, "CUDA_VISIBLE_DEVICES=0 SLURM_JOB_GPUS=2", Ok(1));
         check(&node, "CUDA_VISIBLE_DEVICES=0 SLURM_JOB_GPUS=2", unclear("name different devices of 3"));
         check(&node, "CUDA_VISIBLE_DEVICES=1 SLURM_JOB_GPUS=0,1", Ok(3));
+        // A variable of a vendor is about devices of that vendor, and one of the node about all.
+        check(&laptop, "CUDA_VISIBLE_DEVICES=0", Ok(1));
+        check(&laptop, "ZE_AFFINITY_MASK=0", Ok(0));
+        check(&laptop, "CUDA_VISIBLE_DEVICES=1", none("is not there: Vulkan sees 1 of the GPUs"));
+        check(&laptop, "CUDA_VISIBLE_DEVICES=GPU-eeeeeeee", none("not one of the devices that Vulkan sees"));
+        check(&laptop, "CUDA_VISIBLE_DEVICES=0 SLURM_JOB_GPUS=1", Ok(1));
+        check(&laptop, "CUDA_VISIBLE_DEVICES=none ZE_AFFINITY_MASK=0", Ok(0));
+        check(&laptop, "CUDA_VISIBLE_DEVICES=0 ZE_AFFINITY_MASK=0", unclear("of two vendors"));
+        check(&laptop, "SLURM_JOB_GPUS=0", unclear("are of several vendors"));
+        // Indices of CUDA begin with the fastest GPU, unless that is said to be otherwise.
+        check(&unequal, "CUDA_VISIBLE_DEVICES=1", unclear("CUDA_DEVICE_ORDER=PCI_BUS_ID"));
+        check(&unequal, "CUDA_VISIBLE_DEVICES=1 CUDA_DEVICE_ORDER=PCI_BUS_ID", Ok(1));
+        check(&unequal, "CUDA_VISIBLE_DEVICES=0 CUDA_DEVICE_ORDER=FASTEST_FIRST", unclear("several models"));
+        check(&unequal, "CUDA_VISIBLE_DEVICES=GPU-bbbb", Ok(1));
+        check(&unequal, "NVIDIA_VISIBLE_DEVICES=1", Ok(1));
+        check(&unequal, "SLURM_JOB_GPUS=0", Ok(0));
         // UUIDs, whole or cut short.
         check(&node, "CUDA_VISIBLE_DEVICES=GPU-cccccccc-0000", Ok(0));
         check(&node, "CUDA_VISIBLE_DEVICES=GPU-AABB SLURM_JOB_GPUS=0", Ok(3));
@@ -269,6 +340,10 @@ mod tests {
         // A GPU was given, and only software is there.
         check(&software, "CUDA_VISIBLE_DEVICES=0", none("Vulkan finds none here"));
         check(&software, "SLURM_JOB_GPUS=0", none("Vulkan finds none here"));
-        check(&software, "CUDA_VISIBLE_DEVICES=", Ok(0));
+        check(&software, "CUDA_VISIBLE_DEVICES= SLURM_JOB_GPUS=0", none("SLURM_JOB_GPUS=0 names a GPU"));
+        for no_gpu in ["", "-1", "NoDevFiles", "none"] {
+            check(&software, &format!("CUDA_VISIBLE_DEVICES={no_gpu}"), Ok(0));
+            check(&node, &format!("CUDA_VISIBLE_DEVICES={no_gpu}"), unclear("was given no GPU"));
+        }
     }
 }

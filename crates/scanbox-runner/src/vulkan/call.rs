@@ -129,7 +129,7 @@ impl Call {
                 let shape = [groups[0], started];
                 call.untold.extend(pass.bindings.iter().filter_map(|binding| match binding {
                     Binding::Elements(n) => Some((N_OFFSET, vec![*n])),
-                    Binding::Initial(bits) => Some((INITIAL_OFFSET, vec![*bits as u32, (bits >> 32) as u32])),
+                    Binding::Initial(words) => Some((INITIAL_OFFSET, words.to_vec())),
                     _ => None,
                 }));
                 let line = || Line::new(pass, place, shape, plan, memory);

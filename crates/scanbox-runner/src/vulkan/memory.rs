@@ -79,7 +79,8 @@ const READBACK_WORDS: u64 = REPORT_WORDS + 2 * ELEMENT_WORDS;
 
 impl Memory {
     pub fn new(gpu: &Arc<Gpu>) -> Result<Self, Failure> {
-        let lines = Buffer::new(gpu, "lines", INITIAL_OFFSET + 2 * WORD_BYTES, MemoryLocation::GpuOnly)?;
+        let lines =
+            Buffer::new(gpu, "lines", INITIAL_OFFSET + ELEMENT_WORDS * WORD_BYTES, MemoryLocation::GpuOnly)?;
         // The addresses of a pair differ in one bit. Memory of its own begins with a page, though no rule says so.
         if !lines.address().is_multiple_of(PAIR_BYTES) {
             let reason = format!("lines of arguments at {:#x}, no multiple of {PAIR_BYTES}", lines.address());
@@ -165,15 +166,25 @@ impl Memory {
     ) -> Result<(&'a Buffer, u64), Failure> {
         let missing = |what| Failure::new(Status::RuntimeError, format!("the plan needs {what}"));
         let large = || large.ok_or_else(|| missing("an input, and none is loaded"));
+        let begin = |large: &Large| large.begin(&plan.problem, plan.n);
         Ok(match (binding, plan.result) {
             // The sums of a read are expected nowhere: their complements are poison enough.
             (Binding::Input, _) | (Binding::Expected, Expected::Copy | Expected::Sums { .. }) => {
-                (&large()?.input, 0)
+                let large = large()?;
+                (&large.input, begin(large))
+            }
+            // The element that is combined last.
+            (Binding::Expected, Expected::Total) if plan.problem.is_reversed() => {
+                let large = large()?;
+                (&large.reference, begin(large))
             }
             (Binding::Expected, Expected::Total) => {
                 (&large()?.reference, plan.n.saturating_sub(1) * plan.problem.element_bytes())
             }
-            (Binding::Reference, _) | (Binding::Expected, Expected::Scan) => (&large()?.reference, 0),
+            (Binding::Reference, _) | (Binding::Expected, Expected::Scan) => {
+                let large = large()?;
+                (&large.reference, begin(large))
+            }
             (Binding::Output, _) => {
                 (self.output.as_ref().ok_or_else(|| missing("an output, and has none"))?, 0)
             }
@@ -317,6 +328,25 @@ impl Memory {
         Some((&self.large.as_ref()?.input, self.output.as_ref()?))
     }
 
+    /// Where the input of a plan begins, in bytes.
+    pub fn begin(&self, plan: &Plan) -> u64 {
+        self.large.as_ref().map_or(0, |large| large.begin(&plan.problem, plan.n))
+    }
+
+    /// Whether input and answer of `n` elements of a problem are among those that are loaded. From the last element on
+    /// they stand at their end, which is not everywhere where a vector may begin.
+    pub fn has_window(&self, problem: &Problem, n: u64) -> bool {
+        self.large.as_ref().is_some_and(|large| large.has_window(problem, n))
+    }
+
+    /// Of which of the two inputs these elements of a problem are not there and have to be loaded for themselves: what
+    /// is loaded.
+    pub fn without_window(&self, problem: &Problem, n: u64, other: bool) -> Option<Input> {
+        let large = self.large_or_other(other)?;
+        let loaded = large.loaded.filter(|_| !large.has_window(problem, n))?;
+        Some(loaded.input)
+    }
+
     /// Fills input and reference of a problem with the first `n` elements, as far as they are not there yet.
     pub fn load(&mut self, problem: &Problem, input: &Input, n: u64, limit: Duration) -> Result<(), Failure> {
         // Chunks may be on their way still, if an earlier load failed.
@@ -367,7 +397,8 @@ impl Memory {
     /// Whether the first `n` elements of an input of a problem are there, with their answer.
     pub fn holds(&self, problem: &Problem, input: &Input, n: u64) -> bool {
         let loaded = self.large.as_ref().and_then(|large| large.loaded);
-        loaded.is_some_and(|loaded| (loaded.problem, loaded.input) == (*problem, *input) && n <= loaded.n)
+        loaded.is_some_and(|loaded| (loaded.problem, loaded.input) == (*problem, *input))
+            && self.has_window(problem, n)
     }
 
     /// Input and reference are about to be made on the device: what was there is gone.
@@ -399,13 +430,15 @@ impl Memory {
             return Err(Failure::new(Status::RuntimeError, "a cold call needs an input, and none is loaded"));
         };
         let cold = self.cold.insert(Cold::new(&self.gpu, bytes)?);
-        cold.fill(&large.input, true, slot, limit)
+        cold.fill((&large.input, large.end_of(bytes)), true, slot, limit)
     }
 
     /// Makes the inputs of cold calls anew, where there are any.
     pub fn renew_inputs(&mut self, limit: Duration) -> Result<(), Failure> {
         let Self { cold: Some(cold), large: Some(large), staging, .. } = self else { return Ok(()) };
-        staging.first_mut().map_or(Ok(()), |slot| cold.fill(&large.input, false, slot, limit))
+        staging
+            .first_mut()
+            .map_or(Ok(()), |slot| cold.fill((&large.input, large.end_of(cold.bytes)), false, slot, limit))
     }
 
     /// The slot of the next cold call.
@@ -429,7 +462,10 @@ impl Memory {
     pub fn slot(&self, slot: u64) -> Result<[BufferOffset<'_>; 2], Failure> {
         let missing = || Failure::new(Status::RuntimeError, "no input is loaded");
         let (input, output) = self.input_and_output().ok_or_else(missing)?;
-        let ordinary = [input, output].map(|buffer| BufferOffset { buffer, offset: 0 });
+        let begin = |bytes: u64| self.large.as_ref().map_or(0, |large| large.end_of(bytes));
+        let begin = self.cold.as_ref().map_or(0, |cold| begin(cold.bytes));
+        let ordinary =
+            [BufferOffset { buffer: input, offset: begin }, BufferOffset { buffer: output, offset: 0 }];
         let Some(cold) = self.cold.as_ref().filter(|cold| !slot.is_multiple_of(cold.slots)) else {
             return Ok(ordinary);
         };
@@ -459,9 +495,10 @@ impl Memory {
         };
         slot.wait(limit)?;
         let mut recorder = slot.commands.begin()?;
-        recorder.copy((&large.input, 0), (output, 0), cold.bytes);
+        let begin = large.end_of(cold.bytes);
+        recorder.copy((&large.input, begin), (output, 0), cold.bytes);
         for other in 0..cold.slots - 1 {
-            recorder.copy((&large.input, 0), (&cold.outputs, other * cold.output_stride), cold.bytes);
+            recorder.copy((&large.input, begin), (&cold.outputs, other * cold.output_stride), cold.bytes);
         }
         recorder.submit()?;
         slot.pending = true;

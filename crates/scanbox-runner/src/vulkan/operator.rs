@@ -1,7 +1,7 @@
 //! Input and reference of a user's operator, which the device makes: the CPU does not know it.
 
 use gpu_allocator::MemoryLocation;
-use scanbox_kernels::catalog::{OPERATOR_LAWS, OperatorLaw, operator_check, operator_load};
+use scanbox_kernels::catalog::{OPERATOR_LAWS, OperatorLaw, operator_check, operator_finish, operator_load};
 use scanbox_kernels::input::Input;
 use scanbox_kernels::plan::Plan;
 use scanbox_model::problem::{Mode, Problem};
@@ -43,9 +43,12 @@ impl VulkanSession {
             // Where this one fails, not any of them.
             let check = operator_check(problem, user, n, law.bit, &self.gpu.profile);
             let (_, first) = self.report_of(&check)?;
-            let shown = self.breaking(problem, law, u64::from(first))?;
+            let shown = self.breaking(problem, law, n, u64::from(first))?;
             let reason = format!("operator {}: {}; {shown}, input {input}", user.name, law.text);
             return Err(Failure::new(Status::WrongResult, reason));
+        }
+        if let Some(finish) = operator_finish(problem, user, n, &self.gpu.profile) {
+            self.report_of(&finish)?;
         }
         self.memory.made(problem, input, n);
         Ok(())
@@ -66,18 +69,24 @@ impl VulkanSession {
         Ok((failed, first))
     }
 
-    /// The elements that break a law at element `at`, as text.
-    fn breaking(&mut self, problem: &Problem, law: &OperatorLaw, at: u64) -> Result<String, Failure> {
+    /// The elements of `n` that break a law at element `at`, as text. From the last element on, `at` counts from there,
+    /// and what comes before it stands behind it.
+    fn breaking(&mut self, problem: &Problem, law: &OperatorLaw, n: u64, at: u64) -> Result<String, Failure> {
+        let place = |index: u64| if problem.is_reversed() { n - 1 - index } else { index };
+        let mut names: Vec<&str> = law.elements.iter().map(|(name, ..)| *name).collect();
+        if problem.is_reversed() {
+            names.reverse();
+        }
         let mut shown = Vec::new();
-        for &(name, of_answer, before) in law.elements {
+        for (name, &(_, of_answer, before)) in names.into_iter().zip(law.elements) {
             // What an exclusive scan has combined at last stands one place before its result.
             let earlier = law.bit == DEFINITION && problem.mode() == Mode::Exclusive && !of_answer;
             shown.push(match at.checked_sub(before + u64::from(earlier)) {
-                Some(index) => format!("{name} = {}", self.element(problem, of_answer, index)?),
+                Some(index) => format!("{name} = {}", self.element(problem, of_answer, place(index))?),
                 None => format!("{name} = identity()"),
             });
         }
-        Ok(format!("not so for {} at element {at}", shown.join(", ")))
+        Ok(format!("not so for {} at element {}", shown.join(", "), place(at)))
     }
 
     /// An element of the input, or of the answer, as text.

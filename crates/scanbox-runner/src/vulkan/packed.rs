@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use ash::vk;
 use gpu_allocator::MemoryLocation;
 use scanbox_kernels::catalog::GUARD_WORD;
 use scanbox_kernels::ledger::Turn;
@@ -12,6 +11,7 @@ use scanbox_pack::{ArgumentKind, CallUse, Promises};
 use scanbox_vk::{Access, Bound, CallLength, DeviceRange, HandOverError, Scan, ScanCall};
 
 use super::buffer::{Buffer, WORD_BYTES};
+use super::commands::Recorder;
 use super::device::Gpu;
 use super::library::{ALIGNMENT, bound, refused, scanner};
 use super::memory::{GUARD_BYTES, INITIAL_OFFSET, Memory, N_OFFSET};
@@ -55,30 +55,45 @@ fn length(memory: &Memory, call_use: CallUse, n: u64) -> CallLength {
     }
 }
 
-/// Records one call.
+/// Whether the device says of a call of so many elements that it has more than there may be. Where calls may have
+/// different numbers, it says so of the one before, too.
+fn is_beyond(kernel: &PackedKernel, n: u64, is_compared: bool) -> bool {
+    kernel.call_use.n_on_device && n == kernel.max_n && (kernel.is_beyond || !is_compared)
+}
+
+/// Records one call. `beyond`: the word among the lines, by its memory and its place there, that the device writes, if
+/// the call has a line and is to find a number in it that is too large.
 ///
 /// # Safety
 /// The command buffer is recording on the device of the scan; the memory of the call lives until what was recorded has
 /// come to its end, and barriers stand around it.
 unsafe fn record_call(
-    commands: vk::CommandBuffer,
+    recorder: &mut Recorder<'_>,
     scan: &Scan,
     bound: Option<&Bound>,
     call: &ScanCall,
+    beyond: Option<(&Buffer, u64)>,
 ) -> Result<(), HandOverError> {
-    // SAFETY: the caller's; only lines are told.
-    unsafe {
-        match bound {
-            Some(bound) => {
-                if scan.line_needs().bytes > 0 {
-                    bound.cmd_set(commands, call)?;
-                }
-                bound.cmd_scan(commands);
-                Ok(())
-            }
-            None => scan.cmd_scan(commands, call),
+    let Some(bound) = bound else {
+        // SAFETY: the caller's.
+        return unsafe { scan.cmd_scan(recorder.raw(), call) };
+    };
+    if scan.line_needs().bytes > 0 {
+        let n = match (beyond, bound.length_address()) {
+            (Some(_), Some(address)) => CallLength::Device { address },
+            _ => call.n,
+        };
+        // SAFETY: the caller's; only lines are told.
+        unsafe { bound.cmd_set(recorder.raw(), &ScanCall { n, ..*call }) }?;
+        if let Some((lines, word)) = beyond {
+            recorder.barrier(Access::COMPUTE, Access::TRANSFER);
+            recorder.update(lines, word, &[u32::MAX]);
+            recorder.barrier(Access::TRANSFER, Access::COMPUTE);
         }
     }
+    // SAFETY: the caller's.
+    unsafe { bound.cmd_scan(recorder.raw()) };
+    Ok(())
 }
 
 impl VulkanSession {
@@ -122,8 +137,8 @@ impl VulkanSession {
         let Self { commands, memory, limit, .. } = self;
         let mut recorder = commands.begin()?;
         recorder.update(memory.report(), 0, &NO_MISMATCH);
-        let bits = plan.problem.init().map_or(0, |init| init.bits);
-        recorder.update(memory.lines(), INITIAL_OFFSET, &[bits as u32, (bits >> 32) as u32]);
+        let init = plan.problem.first_words().unwrap_or_default();
+        recorder.update(memory.lines(), INITIAL_OFFSET, &init);
         for guarded in [&scratch, &lines] {
             recorder.fill(&guarded.memory, 0, GUARD_WORD);
         }
@@ -132,7 +147,9 @@ impl VulkanSession {
             for buffer in memory.elsewhere().into_iter().flatten().chain(memory.total()) {
                 recorder.fill(buffer, 0, GUARD_WORD);
             }
-            recorder.update(memory.lines(), N_OFFSET, &[u32::try_from(n).unwrap_or(u32::MAX)]);
+            let is_beyond = is_beyond(kernel, n, is_compared);
+            let told = if is_beyond { u32::MAX } else { u32::try_from(n).unwrap_or(u32::MAX) };
+            recorder.update(memory.lines(), N_OFFSET, &[told]);
             recorder.barrier(Access::TRANSFER, Access::TRANSFER);
             tell_of_none(&mut recorder, memory, &plan.problem);
             recorder.barrier(Access::TRANSFER, Access::COMPUTE);
@@ -153,9 +170,11 @@ impl VulkanSession {
             };
             recorder.barrier(Access::COMPUTE, Access::COMPUTE);
             let call = ScanCall { n: length(memory, call_use, n), ..call };
+            let word = bound.as_ref().filter(|_| is_beyond).and_then(Bound::length_address);
+            let word = word.map(|word| (&lines.memory, word - lines.memory.address()));
             let recorded = prepared.and_then(|()| {
                 // SAFETY: as above.
-                unsafe { record_call(recorder.raw(), &scan, bound.as_ref(), &call) }
+                unsafe { record_call(&mut recorder, &scan, bound.as_ref(), &call, word) }
             });
             recorded.map_err(refused)?;
             recorder.forget_bound();

@@ -6,6 +6,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use ash::vk;
 use rayon::prelude::*;
@@ -262,9 +263,12 @@ impl Pipelines {
         let no_words = || Failure::new(Status::Unsupported, format!("{shader} is not in SPIR-V"));
         let spirv = module.code.spirv().ok_or_else(no_words)?;
         let source = PipelineSource { spirv: &spirv, pinned, constants, flags };
+        let begun = Instant::now();
         // SAFETY: the words come from the compiler, for this version of Vulkan and the features that are enabled; the
         // layout is valid, and the cache is synchronised by the driver.
         let raw = unsafe { pipeline::create(&gpu.raw, self.layout, cache, &source) }.map_err(refused)?;
+        let (ms, is_bound) = (begun.elapsed().as_secs_f64() * 1e3, !constants.is_empty());
+        tracing::debug!(%shader, is_bound, ms, "made a pipeline");
         // An owner from here on.
         let mut pipeline = Pipeline { gpu: Arc::clone(gpu), raw, info: PipelineInfo::default() };
         let told = PipelineStatistics::of(gpu, raw);

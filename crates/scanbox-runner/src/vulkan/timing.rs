@@ -107,7 +107,7 @@ impl VulkanSession {
         if let Some((input, output)) = memory.input_and_output().filter(|_| plan.in_place()) {
             // What is not written then holds its input. The guard is poisoned all the same.
             recorder.barrier(Access::COMPUTE, Access::TRANSFER);
-            recorder.copy((input, 0), (output, 0), plan.n * plan.problem.element_bytes());
+            recorder.copy((input, memory.begin(plan)), (output, 0), plan.n * plan.problem.element_bytes());
             recorder.barrier(Access::TRANSFER, Access::COMPUTE);
         }
         call.tell(&mut recorder, memory);
@@ -330,6 +330,27 @@ impl VulkanSession {
         Ok(())
     }
 
+    /// Loads the inputs of a plan for its elements alone where they do not begin in what is loaded: from the last
+    /// element on, where no vector may begin.
+    fn load_window(&mut self, plan: &Plan) -> Result<(), Failure> {
+        let n = plan.max_n().unwrap_or(plan.n).max(plan.n);
+        if !plan.problem.is_reversed() || n == 0 {
+            return Ok(());
+        }
+        for other in [false, true] {
+            let Some(input) = self.memory.without_window(&plan.problem, n, other) else { continue };
+            if other {
+                self.memory.swap_inputs();
+            }
+            let loaded = self.load(&plan.problem, &input, n);
+            if other {
+                self.memory.swap_inputs();
+            }
+            loaded?;
+        }
+        Ok(())
+    }
+
     /// Sees to the memory of a plan and resolves it, its fill in front where every call has one. Calls that were
     /// prepared before may not be recorded any more.
     pub(super) fn prepare(&mut self, plan: &Plan) -> Result<Call, Failure> {
@@ -339,6 +360,7 @@ impl VulkanSession {
 
     /// The same, beside calls that are there already.
     pub(super) fn prepare_beside(&mut self, plan: &Plan) -> Result<Call, Failure> {
+        self.load_window(plan)?;
         let loaded = self.memory.loaded();
         if plan.n > loaded {
             let reason = format!("{} needs {} elements, and {loaded} are loaded", plan.label, plan.n);

@@ -95,13 +95,13 @@ impl VulkanSession {
 
     /// How to compare what a call of this plan leaves, on the input that is loaded or the other one: its output at
     /// `target`, the guards around it, and its total where it has one. What a user's operator makes of no elements is
-    /// known to the kernel alone.
+    /// known to the kernel alone, unless somebody said what it begins with.
     pub fn checks(&self, plan: &Plan, other: bool, target: vk::DeviceAddress) -> Result<Vec<Check>, Failure> {
         let Self { memory, .. } = self;
         let missing = || Failure::new(Status::RuntimeError, "there is no place for a total");
         let total = memory.total().ok_or_else(missing)?.address();
         let of_none = total + OF_NONE_OFFSET;
-        let is_known = plan.n > 0 || plan.problem.user().is_none();
+        let is_known = plan.n > 0 || plan.problem.first_words().is_some();
         let check = |what, part: &Plan, target| -> Result<Check, Failure> {
             let expected = match plan.n.min(part.n) {
                 0 => of_none,
@@ -156,7 +156,6 @@ pub(super) fn elsewhere(memory: &Memory, offsets: [u64; 2]) -> Result<[BufferOff
 
 /// Records the writing of what a call leaves that finds no elements.
 pub(super) fn tell_of_none(recorder: &mut Recorder<'_>, memory: &Memory, problem: &Problem) {
-    let (None, Some(total)) = (problem.user(), memory.total()) else { return };
-    let value = problem.init().unwrap_or_else(|| problem.operator().identity(problem.element()));
-    recorder.update(total, OF_NONE_OFFSET, &[value.bits as u32, (value.bits >> 32) as u32]);
+    let (Some(words), Some(total)) = (problem.first_words(), memory.total()) else { return };
+    recorder.update(total, OF_NONE_OFFSET, &words);
 }

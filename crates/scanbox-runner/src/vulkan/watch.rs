@@ -89,6 +89,8 @@ impl VulkanSession {
             // Whole runs, whose sums are those that were made of more.
             let run = u64::from(run_words) * WORD_BYTES / problem.element_bytes();
             let n = (plan.n * 2 + MARGIN).next_multiple_of(run).min(loaded);
+            // Its elements stand at the end.
+            let n = if problem.is_reversed() { loaded } else { n };
             let sums = catalog::sum_input(&problem, n, &self.gpu.profile);
             let compare = catalog::compare_input_sums(&sums, &self.gpu.profile);
             let (mut sums, mut compare) = (self.helper(&sums)?, self.helper(&compare)?);

@@ -15,7 +15,7 @@ use scanbox_kernels::operator_file::OperatorFile;
 use scanbox_kernels::plan::Shader;
 use scanbox_model::config::Config;
 use scanbox_model::device::DeviceProfile;
-use scanbox_model::problem::{Element, Mode, Placement, Problem};
+use scanbox_model::problem::{Direction, Element, Mode, Placement, Problem};
 use scanbox_model::record::{Cache, Status};
 use scanbox_runner::backend::{Backend, Failure};
 use scanbox_runner::verify::{self, ItemVerdict, VerifyEvent, VerifyJob};
@@ -146,13 +146,17 @@ impl Example {
         (0..n).map(drawn).collect()
     }
 
-    /// One element after another.
-    fn answer(&self, elements: &[Words], mode: Mode) -> Vec<Words> {
-        let mut running = self.identity;
+    /// One element after another, in the order in which they are combined.
+    fn answer(&self, elements: &[Words], problem: &Problem) -> Vec<Words> {
+        let mut running = problem.init_words().unwrap_or(self.identity);
         let next = elements.iter().map(|element| {
             let before = running;
-            running = (self.combine)(running, *element);
-            if mode == Mode::Exclusive { before } else { running }
+            // Operands keep their order: from the last element on, what was combined stands behind.
+            running = match problem.is_reversed() {
+                true => (self.combine)(*element, running),
+                false => (self.combine)(running, *element),
+            };
+            if problem.mode() == Mode::Exclusive { before } else { running }
         });
         next.collect()
     }
@@ -186,8 +190,19 @@ fn the_examples_are_what_they_say() {
     const N: u32 = 40_003;
     for example in &EXAMPLES {
         let file = scanbox_testing::operator_files::example(example.name);
-        for mode in [Mode::Inclusive, Mode::Exclusive] {
-            let problem = of_user(&file, mode, Placement::OutOfPlace);
+        let init = if example.words == 4 { "1,2,3,4" } else { "1,2" };
+        for (mode, direction, begins) in [
+            (Mode::Inclusive, Direction::Forward, false),
+            (Mode::Exclusive, Direction::Forward, false),
+            (Mode::Inclusive, Direction::Reverse, true),
+            (Mode::Exclusive, Direction::Reverse, false),
+            (Mode::Exclusive, Direction::Forward, true),
+        ] {
+            let problem = of_user(&file, mode, Placement::OutOfPlace).in_direction(direction);
+            let problem = match begins {
+                true => problem.beginning_with(file.value(init).unwrap()).unwrap(),
+                false => problem,
+            };
             let device = bench.device();
             let shaders = catalog::operator_shaders(&problem, device.profile());
             create(device, &compiler_of(&file), &shaders);
@@ -198,10 +213,12 @@ fn the_examples_are_what_they_say() {
                 device.load(&problem, &input, N.into()).unwrap();
                 let [elements, answer] = device.loaded_words(N as usize * example.words).unwrap();
                 let expected = example.elements(&input, N);
-                let right = example.answer(&expected, mode);
+                let right = example.answer(&expected, &problem);
                 let words = example.words;
                 for index in 0..N as usize {
-                    let at = index * words..(index + 1) * words;
+                    // What is combined first stands last.
+                    let place = if problem.is_reversed() { N as usize - 1 - index } else { index };
+                    let at = place * words..(place + 1) * words;
                     let what = format!("{problem} of input {input}, element {index}");
                     assert!(example.same(&expected[index][..words], &elements[at.clone()]), "{what}");
                     assert!(example.same(&right[index][..words], &answer[at]), "{what}");

@@ -10,9 +10,10 @@ use super::harness::{self, Bench, compiler, own_rows};
 use super::progress::hangs;
 use scanbox_kernels::cases::{CaseRequest, CaseSelection, Item, Pattern};
 use scanbox_kernels::catalog::{self, Variant};
+use scanbox_kernels::operator_file::OperatorFile;
 use scanbox_model::config::{Config, Parameter};
 use scanbox_model::device::DeviceProfile;
-use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
+use scanbox_model::problem::{Direction, Element, Mode, Operator, Placement, Problem, StructureValue};
 use scanbox_model::record::Status;
 use scanbox_model::space::Space;
 use scanbox_runner::backend::{Backend, Failure};
@@ -43,7 +44,7 @@ fn all_problems() -> Vec<Problem> {
                         Operator::And | Operator::Min => "1431655765",
                         _ => "3",
                     };
-                    let init = (mode == Mode::Exclusive && placement == Placement::InPlace).then_some(init);
+                    let init = (mode == Mode::Reduce || placement == Placement::InPlace).then_some(init);
                     all.extend(Problem::new(mode, element, operator, init, placement).ok());
                 }
             }
@@ -52,11 +53,23 @@ fn all_problems() -> Vec<Problem> {
     for file in scanbox_testing::operator_files::all() {
         for &mode in Mode::VALUES {
             for &placement in Placement::VALUES {
-                all.extend(Problem::of_user(mode, file.operator(), placement).ok());
+                let Ok(plain) = Problem::of_user(mode, file.operator(), placement) else { continue };
+                // In every other one.
+                let init = user_init(&file)
+                    .filter(|_| (mode == Mode::Inclusive) == (placement == Placement::InPlace));
+                all.push(init.map_or(plain, |init| plain.beginning_with(init).unwrap()));
             }
         }
     }
-    all
+    Direction::VALUES
+        .iter()
+        .flat_map(|&direction| all.iter().map(move |problem| problem.in_direction(direction)))
+        .collect()
+}
+
+/// A value that leaves something to the elements; none where fields are such that not any number will do.
+fn user_init(file: &OperatorFile) -> Option<StructureValue> {
+    ["3", "3,5", "3,5,7,9", "1.0,0.25"].into_iter().find_map(|text| file.value(text).ok())
 }
 
 fn place<P: Parameter>(value: P) -> usize {
@@ -64,7 +77,7 @@ fn place<P: Parameter>(value: P) -> usize {
 }
 
 /// What decides how an element is handled.
-const PARAMETERS: usize = 10;
+const PARAMETERS: usize = 11;
 type Row = [usize; PARAMETERS];
 
 fn row(config: &Config, problem: &Problem) -> Row {
@@ -74,6 +87,7 @@ fn row(config: &Config, problem: &Problem) -> Row {
         place(problem.element()),
         place(problem.operator()),
         place(problem.placement()),
+        place(problem.direction()),
         place(kernel.family),
         place(kernel.lookback),
         place(kernel.block_scan),

@@ -144,6 +144,11 @@ fn a_recording_stays_valid_for_ten_thousand_submissions() {
         "redo.b1.vec4.none.sub.striped.block.wg64",
         "pers.b1.vec4.gather.sub.striped.early.split.block.wg64.u1",
         "b1.vec4.fallback.sub.striped.early.split.block.wg64",
+        // Those that lead: by number, and in states of one word.
+        "b1.vec4.gather.sub.striped.wgid.early.block.wg64",
+        "b1.vec4.two.sub.striped.wgid.early.block.wg64",
+        "pers.b1.vec4.gather.sub.striped.wgid.early.block.wg64.u1",
+        "pers.b1.vec4.two.sub.striped.wgid.early.block.wg64.u1",
         "b1.vec4.two.sub.striped.early.split.turn.wg64",
         "b1.vec4.fallback.sub.striped.early.split.turn.wg64",
         "pers.b1.vec4.gather.sub.striped.early.split.turn.wg64.u1",

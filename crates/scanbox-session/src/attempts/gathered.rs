@@ -7,10 +7,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use scanbox_analysis::anchors::{drifted_runs, is_taken_back};
+use scanbox_analysis::merge::fleet::{self, UnitRatio};
 use scanbox_analysis::merge::rows::{is_of_point, unite};
 use scanbox_model::csv_file::{self, CsvError};
+use scanbox_model::merged::MergedUnit;
 use scanbox_model::metadata::{Metadata, Run};
 use scanbox_model::record::{Record, Status};
+use scanbox_model::shard::ShardBy;
 use scanbox_model::units::plural;
 
 use super::MARK;
@@ -34,6 +37,10 @@ pub struct Gathered {
     pub files: Vec<PathBuf>,
     /// How many rows are left out, as the anchors of their shard drifted.
     pub taken_back: usize,
+    /// Units that are off at the anchors of all shards, whose times are left out, too.
+    pub off: Vec<UnitRatio>,
+    /// How many of their rows are.
+    pub taken_back_off: usize,
     /// Files of the folder that are of no attempt at any sweep.
     pub foreign: Vec<String>,
 }
@@ -64,11 +71,22 @@ impl Gathered {
         for name in names.iter().filter(own).filter(|name| name.ends_with(".csv")) {
             attempts.extend(PublishedAttempt::read(publish.join(name))?);
         }
+        let points = attempts
+            .iter()
+            .find_map(|attempt| Some(attempt.metadata.as_ref()?.shard.as_ref()?.points.clone()));
+        let others: Vec<Vec<Record>> = match points {
+            Some(points) => {
+                let others = names.iter().filter(|name| is_of_other_shard(name, sweep));
+                others.filter_map(|name| anchors_of(&publish.join(name), &points)).collect()
+            }
+            None => Vec::new(),
+        };
         let foreign = names.into_iter().filter(|name| is_foreign(name)).collect();
-        Ok(Self { foreign, ..Self::join(attempts) })
+        Ok(Self { foreign, ..Self::join(attempts, &others) })
     }
 
-    fn join(mut attempts: Vec<PublishedAttempt>) -> Self {
+    /// `others` are the anchors of attempts at other shards of the same points.
+    fn join(mut attempts: Vec<PublishedAttempt>, others: &[Vec<Record>]) -> Self {
         // An attempt knows the runs of those before it, so that no clock has to say which came first.
         attempts.sort_by_key(|attempt| attempt.metadata.as_ref().map_or(0, |metadata| metadata.runs.len()));
         let (mut rows, mut all_rows) = (RowsOfAttempts::default(), Vec::new());
@@ -76,11 +94,15 @@ impl Gathered {
         // An attempt before may have published rows of a run that drifted before anybody knew.
         let drifted: BTreeSet<String> =
             attempts.iter().flat_map(|attempt| drifted_runs(&attempt.rows)).collect();
-        let mut taken_back = BTreeSet::new();
+        all.off = units_off(attempts.iter().map(|attempt| &attempt.rows).chain(others));
+        let (mut taken_back, mut taken_back_off) = (BTreeSet::new(), BTreeSet::new());
         for PublishedAttempt { csv, rows: found, metadata, journal } in attempts {
             let (back, found): (Vec<Record>, Vec<Record>) =
                 found.into_iter().partition(|row| is_taken_back(row, &drifted));
             taken_back.extend(back.iter().map(|row| (row.run_id.clone(), row_key(row))));
+            let (off, found): (Vec<Record>, Vec<Record>) =
+                found.into_iter().partition(|row| is_of_unit_off(row, &all.off));
+            taken_back_off.extend(off.iter().map(|row| (row.run_id.clone(), row_key(row))));
             all_rows.extend(found);
             all.journal += &journal;
             all.metadata = match (all.metadata.take(), metadata) {
@@ -89,12 +111,50 @@ impl Gathered {
             };
             all.files.push(csv);
         }
-        all.taken_back = taken_back.len();
+        (all.taken_back, all.taken_back_off) = (taken_back.len(), taken_back_off.len());
         // Of each unit as whoever merges has it; a sweep needs a point of one unit only.
         unite(all_rows).records.into_iter().for_each(|row| rows.take(row));
         all.rows = rows.rows;
         all
     }
+}
+
+/// Whether a file has rows of an attempt at another shard of the same sweep, where sizes are split: each measures the
+/// same anchors.
+fn is_of_other_shard(name: &str, sweep: &str) -> bool {
+    let parts = |sweep: &str| {
+        let (whole, shard) = sweep.rsplit_once(".shard-")?;
+        let (index, of) = shard.split_once("-of-")?;
+        let of = of.ends_with(&format!("-by-{}", ShardBy::Pipeline.word())).then_some(of)?;
+        index.parse::<u32>().ok()?;
+        Some((whole.to_owned(), of.to_owned()))
+    };
+    let of = of_attempt(name).filter(|of| name.ends_with(".csv") && *of != sweep);
+    of.and_then(parts).is_some_and(|of| Some(of) == parts(sweep))
+}
+
+/// The anchors of an attempt at a shard of these points. What cannot be read says nothing: its own attempts tell it.
+fn anchors_of(csv: &Path, points: &str) -> Option<Vec<Record>> {
+    let metadata = Metadata::read(&Metadata::path_beside(csv)).ok()?;
+    metadata.shard.filter(|shard| shard.points == points)?;
+    let mut rows = patiently(|| csv_file::read(csv)).ok()?.records;
+    rows.retain(Record::is_anchor);
+    Some(rows)
+}
+
+/// The units that are off at the anchors in these files, as a merge of them finds them.
+fn units_off<'a>(files: impl Iterator<Item = &'a Vec<Record>> + Clone) -> Vec<UnitRatio> {
+    // The file that shows the drift of a run is another one than that which has published its first rows.
+    let drifted: BTreeSet<String> = files.clone().flat_map(|rows| drifted_runs(rows)).collect();
+    let counts = |row: &&Record| row.is_anchor() && !is_taken_back(row, &drifted);
+    let anchors = files.flatten().filter(counts).cloned().collect();
+    let ratios = fleet::ratios(&unite(anchors).records, &[]);
+    ratios.into_iter().filter(|unit| unit.is_off).collect()
+}
+
+/// Whether a row says a time that does not count, because its unit is one of these. Their anchors stay, which say so.
+fn is_of_unit_off(row: &Record, off: &[UnitRatio]) -> bool {
+    row.status == Status::Ok && is_of_point(row) && off.iter().any(|unit| unit.unit == MergedUnit::of(row))
 }
 
 /// Whether a file is of no attempt: another sweep of the same folder has its own.
@@ -153,7 +213,9 @@ impl PublishedAttempt {
                 }
                 Vec::new()
             }
-            Err(error @ CsvError::Io { .. }) => return Err(error.into()),
+            Err(CsvError::Io { source, path }) if source.kind() == io::ErrorKind::PermissionDenied => {
+                return Err(CsvError::Io { source, path }.into());
+            }
             Err(error) => {
                 leave(&error);
                 return Ok(None);
@@ -313,10 +375,30 @@ mod tests {
             metadata: None,
             journal: String::new(),
         };
-        let rows = Gathered::join(vec![attempt(second.clone()), attempt(first)]).rows;
+        let rows = Gathered::join(vec![attempt(second.clone()), attempt(first)], &[]).rows;
         let mut stages: Vec<_> = rows.iter().map(|row| (row.host.as_str(), &row.selection[..])).collect();
         stages.sort_unstable();
         assert_eq!(stages, [("", &[][..]), ("one", &[start]), ("one", &[end]), ("two", &[start])]);
+    }
+
+    #[test]
+    fn other_shards_of_the_same_split_have_the_same_anchors() {
+        let sweep = "h200.quick.shard-0-of-3-by-pipeline";
+        for (of, ending, expected) in [
+            ("h200.quick.shard-1-of-3-by-pipeline", "csv", true),
+            ("h200.quick.shard-1-of-3-by-pipeline", "meta.json", false),
+            (sweep, "csv", false),
+            ("h200.quick.shard-1-of-4-by-pipeline", "csv", false),
+            ("h200.quick.shard-1-of-3", "csv", false),
+            ("h200.full.shard-1-of-3-by-pipeline", "csv", false),
+            ("h200.quick.shard-x-of-3-by-pipeline", "csv", false),
+            ("h200.quick", "csv", false),
+        ] {
+            let name = format!("{of}.attempt-20261124T000000Z-node1-7-a1.{ending}");
+            assert_eq!(is_of_other_shard(&name, sweep), expected, "{name}");
+        }
+        let by_size = "h200.quick.shard-1-of-3.attempt-20261124T000000Z-node1-7-a1.csv";
+        assert!(!is_of_other_shard(by_size, "h200.quick.shard-0-of-3"), "a size has one unit");
     }
 
     #[test]

@@ -7,8 +7,9 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use scanbox_model::metadata::Metadata;
+use scanbox_model::units::plural;
 use scanbox_model::whole_file;
 
 use crate::notes::note;
@@ -44,23 +45,61 @@ impl Names {
     }
 
     /// Copies what there is: first what rows need beside them.
+    ///
+    /// # Errors
+    /// When a file cannot be read or written, and when the node has lost rows or metadata that were there: the copies
+    /// are then all that is left, and stay.
     pub fn publish(&self) -> anyhow::Result<()> {
-        let journal = read(&self.scratch.with_extension("journal"))?;
-        let facts = lasting(journal.get(self.inherited..).unwrap_or_default());
+        let beside = Metadata::path_beside(&self.scratch);
+        let metadata = fs::read(&beside).with_context(|| beside.display().to_string())?;
+        if metadata.is_empty() {
+            bail!("{} is empty", beside.display());
+        }
+        let rows = fs::read(&self.scratch).with_context(|| self.scratch.display().to_string())?;
+        // The line that is just being written is not there yet.
+        let rows = complete_lines(&rows);
+        let copied = read_if_there(&self.published)?.unwrap_or_default();
+        // Rows of an attempt never get fewer: a confirmation changes them where they are.
+        let (here, there) = (count_lines(rows), count_lines(complete_lines(&copied)));
+        if here < there {
+            bail!(
+                "{} has {}, and its copy has {there}",
+                self.scratch.display(),
+                plural(here, "complete line")
+            );
+        }
+        self.publish_journal()?;
+        put(&Metadata::path_beside(&self.published), &metadata)?;
+        put(&self.published, rows)
+    }
+
+    /// Copies what the journal holds against configs beyond what earlier attempts have published.
+    fn publish_journal(&self) -> anyhow::Result<()> {
         let beside = self.published.with_extension("journal");
+        let journal = read_if_there(&self.scratch.with_extension("journal"))?;
+        let own = journal.as_ref().and_then(|journal| journal.get(self.inherited..)).unwrap_or_default();
+        let facts = lasting(own);
         if !facts.is_empty() {
-            put(&beside, facts.as_bytes())?;
-        } else if beside.exists() {
+            return put(&beside, facts.as_bytes());
+        }
+        let Some(copied) = read_if_there(&beside)? else { return Ok(()) };
+        // A sweep that is complete takes its journal away, unless a worker has ended; a run writes to it first of all.
+        let is_over = match journal {
+            None => !String::from_utf8_lossy(&copied).lines().any(|line| line.starts_with("ended ")),
+            Some(_) => !own.is_empty(),
+        };
+        if is_over {
             fs::remove_file(&beside).with_context(|| beside.display().to_string())?;
         }
-        let metadata = read(&Metadata::path_beside(&self.scratch))?;
-        if !metadata.is_empty() {
-            put(&Metadata::path_beside(&self.published), &metadata)?;
-        }
-        let rows = read(&self.scratch)?;
-        // The line that is just being written is not there yet.
-        let complete = rows.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
-        put(&self.published, &rows[..complete])
+        Ok(())
+    }
+
+    /// Whether no run had begun: then there is nothing to publish.
+    pub fn is_nothing(&self) -> bool {
+        let rows = fs::read(&self.scratch).unwrap_or_default();
+        !self.published.exists()
+            && !Metadata::path_beside(&self.scratch).exists()
+            && complete_lines(&rows).is_empty()
     }
 
     /// What there is to publish now; nothing before a run has begun.
@@ -85,12 +124,21 @@ struct CopyState {
     journal: u64,
 }
 
-/// The bytes of a file; none of one that is not there.
-fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
+/// The bytes of a file, if it is there.
+fn read_if_there(path: &Path) -> anyhow::Result<Option<Vec<u8>>> {
     match fs::read(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        outcome => outcome.with_context(|| path.display().to_string()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        outcome => outcome.map(Some).with_context(|| path.display().to_string()),
     }
+}
+
+/// The bytes up to the end of the last complete line.
+fn complete_lines(bytes: &[u8]) -> &[u8] {
+    &bytes[..bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1)]
+}
+
+fn count_lines(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|&&byte| byte == b'\n').count()
 }
 
 fn put(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {

@@ -106,7 +106,7 @@ pub(super) fn nobodys() -> DeviceProfile {
 
 /// Any device with subgroups of this size: the smallest limits that Vulkan 1.3 allows, and the element types of one
 /// that was measured.
-fn any_device(measured: &DeviceProfile, subgroup_size: u32) -> DeviceProfile {
+pub(super) fn any_device(measured: &DeviceProfile, subgroup_size: u32) -> DeviceProfile {
     DeviceProfile {
         subgroup_size,
         min_subgroup_size: subgroup_size,

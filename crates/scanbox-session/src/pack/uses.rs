@@ -1,5 +1,6 @@
 //! Uses of a scan: which there are, and which build of a kernel is for one.
 
+use scanbox_analysis::ranges::NEAR_PPM;
 use scanbox_kernels::catalog::Variant;
 use scanbox_model::problem::{Mode, Problem};
 use scanbox_pack::{ArgumentKind, CallTrait, CallUse};
@@ -36,7 +37,7 @@ impl UseSet {
                     scratch_overwritten: has(4),
                 };
                 let goes = (!call_use.total || problem.mode() != Mode::Reduce)
-                    && (!call_use.init_in_memory || problem.init().is_some())
+                    && (!call_use.init_in_memory || problem.init_words().is_some())
                     && (!call_use.n_on_device || arguments != ArgumentKind::Baked);
                 if goes && CallTrait::of(call_use).all(|what| self.0.contains(&what)) {
                     uses.push(call_use);
@@ -62,6 +63,33 @@ pub(super) fn variant(call_use: CallUse) -> Variant {
 /// Whether it is the use that sweeps measure: calls that are told everything.
 pub(super) fn is_ordinary(call_use: CallUse) -> bool {
     call_use == CallUse { arguments: call_use.arguments, ..CallUse::default() }
+}
+
+/// How many traits a use has beside where its arguments are.
+fn traits_beside_arguments(call_use: CallUse) -> usize {
+    CallTrait::of(call_use).skip(1).count()
+}
+
+/// How many kernels a set of promises has for a use at most. Each is a build of its own, and few that are good in
+/// different places are nearly as fast as all; those that clear their memory are good in fewer places. Of uses with many
+/// traits there are many, and few programs have one.
+pub(super) fn most_kernels(call_use: CallUse) -> Option<usize> {
+    match traits_beside_arguments(call_use) {
+        0 => None,
+        1 if call_use.scratch_overwritten => Some(4),
+        1 | 2 => Some(3),
+        _ => Some(2),
+    }
+}
+
+/// By how much more promises have to make a use faster on average to be worth a table, in parts per million: what is
+/// nearer is chance, and of uses with many traits there are many.
+pub(super) fn worth_ppm(call_use: CallUse) -> u32 {
+    match traits_beside_arguments(call_use) {
+        0 => 0,
+        1 => NEAR_PPM,
+        _ => 5 * NEAR_PPM,
+    }
 }
 
 /// Whether rows are about its calls: its kernels are built as those that were measured, or find in memory alone how

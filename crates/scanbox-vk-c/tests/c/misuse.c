@@ -98,7 +98,11 @@ static scanbox_scan *check_scans(const scanbox_scanner *scanner)
     info.init_words = 1;
     EXPECT(scanbox_scan_create(scanner, &info, &scan), SCANBOX_RESULT_NO_KERNEL, "");
     info.mode = SCANBOX_MODE_INCLUSIVE;
-    EXPECT(scanbox_scan_create(scanner, &info, &scan), SCANBOX_RESULT_INVALID_ARGUMENT, "only an exclusive scan");
+    EXPECT(scanbox_scan_create(scanner, &info, &scan), SCANBOX_RESULT_NO_KERNEL, "");
+    info.mode = SCANBOX_MODE_INCLUSIVE | SCANBOX_MODE_REVERSE;
+    EXPECT(scanbox_scan_create(scanner, &info, &scan), SCANBOX_RESULT_NO_KERNEL, "from the last element on");
+    info.mode = 0x20;
+    EXPECT(scanbox_scan_create(scanner, &info, &scan), SCANBOX_RESULT_INVALID_ARGUMENT, "mode is 32");
     info.init = NULL;
     EXPECT(scanbox_scan_create(scanner, &info, &scan), SCANBOX_RESULT_INVALID_ARGUMENT, "init is NULL");
     info.init_words = 0;

@@ -64,6 +64,31 @@ pub struct TestGpu {
     _turn: MutexGuard<'static, ()>,
 }
 
+/// The place of the memory that tests work in, which the host sees: that of the device itself if there is such, since
+/// what is in memory of the host does not go through all caches of the device.
+fn memory_type(types: &[vk::MemoryPropertyFlags], allowed: u32) -> Option<u32> {
+    let seen = vk::MemoryPropertyFlags::HOST_VISIBLE | vk::MemoryPropertyFlags::HOST_COHERENT;
+    let find = |flags| {
+        (0..)
+            .zip(types)
+            .find(|(place, of)| allowed >> place & 1 == 1 && of.contains(flags))
+            .map(|(place, _)| place)
+    };
+    find(seen | vk::MemoryPropertyFlags::DEVICE_LOCAL).or_else(|| find(seen))
+}
+
+#[test]
+fn tests_work_in_memory_of_the_device_if_they_can() {
+    let seen = vk::MemoryPropertyFlags::HOST_VISIBLE | vk::MemoryPropertyFlags::HOST_COHERENT;
+    let (local, cached) = (vk::MemoryPropertyFlags::DEVICE_LOCAL, vk::MemoryPropertyFlags::HOST_CACHED);
+    // As NVIDIA lists them.
+    let types = [vk::MemoryPropertyFlags::empty(), local, seen, seen | cached, local | seen];
+    assert_eq!(memory_type(&types, !0), Some(4));
+    assert_eq!(memory_type(&types, 0b01111), Some(2));
+    assert_eq!(memory_type(&types[..4], !0), Some(2));
+    assert_eq!(memory_type(&types, 0b00011), None);
+}
+
 impl TestGpu {
     /// The first device; nothing where tests on a device are not asked for.
     #[allow(clippy::print_stderr, reason = "a test that did not run has to say so")]
@@ -134,16 +159,12 @@ impl TestGpu {
             let buffer = device.create_buffer(&info, None).unwrap();
             let needs = device.get_buffer_memory_requirements(buffer);
             let types = instance.get_physical_device_memory_properties(physical);
-            let seen = vk::MemoryPropertyFlags::HOST_VISIBLE | vk::MemoryPropertyFlags::HOST_COHERENT;
-            let fits = |place: &u32| {
-                needs.memory_type_bits >> place & 1 == 1
-                    && types.memory_types[*place as usize].property_flags.contains(seen)
-            };
+            let types: Vec<_> = types.memory_types_as_slice().iter().map(|of| of.property_flags).collect();
             let mut flags =
                 vk::MemoryAllocateFlagsInfo::default().flags(vk::MemoryAllocateFlags::DEVICE_ADDRESS);
             let info = vk::MemoryAllocateInfo::default()
                 .allocation_size(needs.size)
-                .memory_type_index((0..types.memory_type_count).find(fits).unwrap())
+                .memory_type_index(memory_type(&types, needs.memory_type_bits).unwrap())
                 .push_next(&mut flags);
             let memory = device.allocate_memory(&info, None).unwrap();
             device.bind_buffer_memory(buffer, memory, 0).unwrap();

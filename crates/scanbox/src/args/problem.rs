@@ -6,7 +6,7 @@ use clap::Args;
 use scanbox_kernels::input::{Input, InputKind};
 use scanbox_kernels::operator_file::OperatorFile;
 use scanbox_model::config::Parameter;
-use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
+use scanbox_model::problem::{Direction, Element, Mode, Operator, Placement, Problem};
 
 use crate::exit::UsageError;
 
@@ -39,22 +39,26 @@ pub struct ProblemArgs {
     #[arg(help_heading = HEADING, long = "type", value_name = "TYPE", default_value = "u32", value_parser = element)]
     element: Element,
 
-    /// A GLSL file with an operator of your own and its type, in place of --op and --type (kernels/README.md); an
-    /// exclusive scan begins with its identity
-    #[arg(help_heading = HEADING, long, value_name = "FILE", conflicts_with_all = ["op", "element", "init"])]
+    /// A GLSL file with an operator of your own and its type, in place of --op and --type (kernels/README.md)
+    #[arg(help_heading = HEADING, long, value_name = "FILE", conflicts_with_all = ["op", "element"])]
     operator: Option<PathBuf>,
 
     /// Which prefixes are written: inclusive, exclusive, or reduce: only the total
     #[arg(help_heading = HEADING, long, value_name = "MODE", default_value = "inclusive", value_parser = Mode::from_word)]
     mode: Mode,
 
-    /// What an exclusive scan begins with [default: the identity of the operator]
+    /// What the result begins with; of an operator of your own a number for each field, as 1,0.5 [default: the identity
+    /// of the operator]
     #[arg(help_heading = HEADING, long, value_name = "VALUE", allow_hyphen_values = true)]
     init: Option<String>,
 
     /// The output takes the place of the input
     #[arg(help_heading = HEADING, long)]
     in_place: bool,
+
+    /// Suffixes in place of prefixes: element i combines what stands from element i on, x[i] op ... op x[n - 1] op init
+    #[arg(help_heading = HEADING, long)]
+    reverse: bool,
 }
 
 impl ProblemArgs {
@@ -76,14 +80,20 @@ impl ProblemArgs {
     /// The problem, if its parts go together, and the operator that it has from a file.
     pub fn problem(&self) -> Result<(Problem, Option<OperatorFile>), UsageError> {
         let placement = if self.in_place { Placement::InPlace } else { Placement::OutOfPlace };
+        let direction = if self.reverse { Direction::Reverse } else { Direction::Forward };
         if let Some(path) = &self.operator {
             let file = OperatorFile::read(path).map_err(|error| UsageError(error.to_string()))?;
             let problem = Problem::of_user(self.mode, file.operator(), placement).map_err(UsageError)?;
-            return Ok((problem, Some(file)));
+            let problem = match &self.init {
+                Some(text) => file.value(text).and_then(|value| problem.beginning_with(value)),
+                None => Ok(problem),
+            };
+            let problem = problem.map_err(|reason| UsageError(format!("--init: {reason}")))?;
+            return Ok((problem.in_direction(direction), Some(file)));
         }
         let problem = Problem::new(self.mode, self.element, self.op, self.init.as_deref(), placement)
             .map_err(UsageError)?;
-        Ok((problem, None))
+        Ok((problem.in_direction(direction), None))
     }
 }
 

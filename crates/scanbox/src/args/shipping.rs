@@ -11,7 +11,7 @@ use scanbox_kernels::operator_file::OperatorFile;
 use scanbox_model::api::Api;
 use scanbox_model::config::Parameter;
 use scanbox_model::device::DeviceProfile;
-use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
+use scanbox_model::problem::{Direction, Element, Mode, Operator, Placement, Problem};
 use scanbox_model::record::Clock;
 use scanbox_pack::{CallTrait, Promises};
 use scanbox_session::device::remembered::remember_refuted;
@@ -62,18 +62,28 @@ pub fn subgroup_size(text: &str) -> Result<Option<u32>, String> {
     size.map(Some).ok_or_else(|| format!("`{text}` is not a subgroup size: 4, 8, 16, 32, 64, 128, or none"))
 }
 
-/// A problem in one word: `u32:add:exclusive`, `f32:max:inclusive:in-place`.
+/// A problem in one word: `u32:add:exclusive`, `f32:max:inclusive:in-place`, `u32:add:inclusive:init=7:reverse`.
 pub fn problem(text: &str) -> Result<Problem, String> {
     let words: Vec<&str> = text.split(':').collect();
-    let (parts, placement) = match &*words {
-        [parts @ .., "in-place"] => (parts, Placement::InPlace),
-        parts => (parts, Placement::OutOfPlace),
-    };
-    let &[element, operator, mode] = parts else {
+    let [element, operator, mode, more @ ..] = &*words else {
         return Err(format!("`{text}` is not of the form TYPE:OPERATOR:MODE, as u32:add:exclusive"));
     };
+    let (mut placement, mut direction, mut init) = (Placement::OutOfPlace, Direction::Forward, None);
+    for word in more {
+        match (*word, word.strip_prefix("init=")) {
+            ("in-place", _) => placement = Placement::InPlace,
+            ("reverse", _) => direction = Direction::Reverse,
+            (_, Some(value)) => init = Some(value),
+            _ => {
+                return Err(format!(
+                    "`{word}` in `{text}`: behind TYPE:OPERATOR:MODE there are in-place, reverse and init=VALUE"
+                ));
+            }
+        }
+    }
     let (element, operator) = (Element::from_word(element)?, Operator::from_word(operator)?);
-    Problem::new(Mode::from_word(mode)?, element, operator, None, placement)
+    let problem = Problem::new(Mode::from_word(mode)?, element, operator, init, placement)?;
+    Ok(problem.in_direction(direction))
 }
 
 /// What is shipped for these uses, where nobody says anything else.

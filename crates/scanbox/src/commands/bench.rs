@@ -39,7 +39,7 @@ use self::file::{BenchFile, metadata, others};
 use self::forms::CallFormArgs;
 use self::library::{LibraryArgs, PackTakingPart};
 use self::pictures::{PictureArgs, Pictures, draw};
-use self::select::{ScratchUse, Tuned, configs_of, selected};
+use self::select::{ScratchUse, Tuned, configs_of, join_push, selected};
 use self::show::{print_device, show};
 use crate::answer::{answered, print};
 use crate::args::budget::parse_budget;
@@ -76,6 +76,16 @@ const VIEWS: &[HelpWord<VersusView>] = &[
     ),
     ("views", "Every ratio and every time by its own name, on hot and on cold buffers", VersusView::Views),
     ("table", "The table of `ratios` alone", VersusView::Table),
+    (
+        "intervals",
+        "Every ratio, each with the interval that holds it at 95 % (by the spread of samples and of rounds)",
+        VersusView::Intervals,
+    ),
+    (
+        "arguments",
+        "Each config that took part with push constants too: by how much it takes longer than with them",
+        VersusView::Arguments,
+    ),
     (
         "loses",
         "Only how many times as fast it is, and where it loses; of each device in --show",
@@ -123,6 +133,10 @@ pub struct BenchArgs {
     /// random:40:2^10..2^29:SEED [default: those of --from, else 2^10..2^29]
     #[arg(long, value_name = "SIZES")]
     sizes: Option<Sizes>,
+
+    /// Also run each config whose arguments stand elsewhere with push constants, for --summary arguments
+    #[arg(long, conflicts_with_all = ["blocking", "dispatch", "show"])]
+    against_push: bool,
 
     #[command(flatten)]
     blocking: BlockingArgs,
@@ -394,6 +408,9 @@ impl BenchArgs {
                 return Ok((n, self.blocking.selected(&self.configs, n, problem, device)));
             }
             let mut selected = selected(&self.configs, tuned, &self.scratch, n, problem, device);
+            if self.against_push {
+                join_push(&mut selected);
+            }
             self.forms.join(&mut selected, n, problem, device);
             if let Some(pack) = pack {
                 pack.join(&mut selected, n, problem, device)?;

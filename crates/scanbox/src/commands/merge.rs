@@ -92,10 +92,10 @@ pub fn run(args: &MergeArgs) -> anyhow::Result<Exit> {
     let mut rows = unite(records);
     let output = Claimed::new(&output, &args.out)?;
     output.check(&rows.records, &inputs)?;
-    let ratios = fleet::ratios(&rows.records);
+    let ratios = fleet::ratios(&rows.records, &inputs);
     let left_out = match args.keep_units {
         true => left_out,
-        false => left_out.and(fleet::leave_out_units(&mut rows.records, &ratios)),
+        false => left_out.and(fleet::leave_out_units(&mut rows.records, &ratios, &inputs)),
     };
     for reason in &left_out.reasons {
         note(&format!("warning: {reason}; --keep-units keeps them"));
@@ -217,6 +217,12 @@ fn tell(
 ) -> anyhow::Result<Exit> {
     let records = &rows.records;
     let left = missing::without_row(&plan.points, records);
+    if !left.is_empty() && !args.keep_units && fleet.ratios.iter().any(|unit| unit.is_off) {
+        note(
+            "a sweep on another unit measures again what is missing: with --publish beside those files, without it after \
+             they were moved away",
+        );
+    }
     let parts = plan.missing(&left);
     let copies = plan.copies(metadata, sources, &left, records);
     let of_points = || records.iter().filter(|row| is_of_point(row));
@@ -242,6 +248,7 @@ fn tell(
         missing: &parts,
         command: &plan.command,
         copies_left: &copies.left,
+        of_copies: &plan.of_copies(&copies.left, &args.out),
         wrong,
         shared_sizes: &shared_sizes(records),
         fleet,

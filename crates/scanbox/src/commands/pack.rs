@@ -1,5 +1,6 @@
 //! `scanbox pack`: from rows, what programs ship; and what is in such a file.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -8,15 +9,17 @@ use scanbox_kernels::operator_file::OperatorFile;
 use scanbox_kernels::packing::wrong_module_hash;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
-use scanbox_model::units::size_label;
+use scanbox_model::units::{plural, size_label};
 use scanbox_pack::{CallTrait, Pack, Promises};
 use scanbox_report::document::Format;
-use scanbox_report::pack::{PackContents, arguments_text, percent};
+use scanbox_report::pack::{PackContents, SizeLosses, arguments_text, percent};
 use scanbox_report::pack_tried::PackTried;
 use scanbox_runner::packed::PackVerdict;
+use scanbox_session::lock::Sharing;
 use scanbox_session::notes::note;
+use scanbox_session::pack::fresh::changed;
 use scanbox_session::pack::{PackWish, TierLoss, UseSet, for_any_device};
-use scanbox_session::pack_check;
+use scanbox_session::pack_check::{self, PackChecked};
 use scanbox_session::tools::Tools;
 
 use crate::answer::{answered, print};
@@ -41,7 +44,7 @@ pub struct PackArgs {
     files: Vec<PathBuf>,
 
     /// In place of files: these problems for any device with the subgroup sizes of --portable, TYPE:OPERATOR:MODE with
-    /// :in-place behind, as u32:add:exclusive
+    /// :in-place, :reverse or :init=VALUE behind, as u32:add:exclusive
     #[arg(
         long,
         value_name = "PROBLEMS",
@@ -90,6 +93,11 @@ pub struct PackArgs {
     #[arg(long, value_name = "PACK", conflicts_with_all = ["files", "operator", "other_sources"])]
     show: Option<PathBuf>,
 
+    /// With --show: where its kernels were compiled of other sources, compile what is in it again, and say what comes out
+    /// otherwise
+    #[arg(long, requires = "show")]
+    again: bool,
+
     /// Run every kernel of a pack in every use on --device, through the library that programs have, and compare
     /// everything that it writes
     #[arg(long, value_name = "PACK", conflicts_with_all = ["files", "show", "any_device", "output", "other_sources"])]
@@ -117,7 +125,7 @@ pub fn run(args: &PackArgs, tools: &Tools) -> anyhow::Result<Exit> {
         return check(path, args, tools);
     }
     match (&args.show, &args.output) {
-        (Some(path), _) => show(path, args.format, tools),
+        (Some(path), _) => show(path, args, tools),
         (None, Some(output)) => write(args, output, tools),
         (None, None) => bail!("--output FILE names the pack to write"),
     }
@@ -158,13 +166,14 @@ pub fn finish(
         return Ok(Exit::Done);
     }
     let (name, remarks) = (path.display().to_string(), tiers.iter().map(told).collect::<Vec<_>>());
-    let contents = PackContents { name: &name, bytes: bytes.len(), pack, remarks: &remarks };
+    let losses = losses(tiers);
+    let contents = PackContents { name: &name, bytes: bytes.len(), pack, losses: &losses, remarks: &remarks };
     answered(print(&contents, format), Exit::Done)
 }
 
 /// What a set of promises costs, as a sentence.
 fn told(tier: &TierLoss) -> String {
-    let TierLoss { problem, arguments, tier, loss } = tier;
+    let TierLoss { problem, arguments, tier, loss, .. } = tier;
     let who = format!("{}, {}, {tier} promised", problem.title(), arguments_text(*arguments));
     match loss {
         Some(loss) => format!(
@@ -178,31 +187,78 @@ fn told(tier: &TierLoss) -> String {
     }
 }
 
+/// What sets of promises cost at each size: of each problem and each place of arguments that was measured.
+fn losses(tiers: &[TierLoss]) -> Vec<SizeLosses> {
+    let mut tables: Vec<SizeLosses> = Vec::new();
+    for of_one in tiers.chunk_by(|a, b| (a.problem, a.arguments) == (b.problem, b.arguments)) {
+        let known: Vec<&TierLoss> = of_one.iter().filter(|tier| !tier.sizes.is_empty()).collect();
+        let Some(first) = known.first() else { continue };
+        let mut rows: BTreeMap<u64, Vec<Option<[u32; 2]>>> = BTreeMap::new();
+        for (place, tier) in known.iter().enumerate() {
+            for loss in &tier.sizes {
+                let row = rows.entry(loss.n).or_insert_with(|| vec![None; known.len()]);
+                row[place] = Some([loss.of_kind_ppm, loss.of_all_ppm]);
+            }
+        }
+        tables.push(SizeLosses {
+            title: format!("{}, {}", first.problem.title(), arguments_text(first.arguments)),
+            tiers: known.iter().map(|tier| tier.tier.to_string()).collect(),
+            rows,
+        });
+    }
+    tables
+}
+
 /// Tries the kernels of a pack, and says how that went.
 fn check(path: &Path, args: &PackArgs, tools: &Tools) -> anyhow::Result<Exit> {
     read(path)?;
-    let operator = args.rows.input().map(OperatorFile::read).transpose();
+    let limits = (args.timeout, Sharing::default());
+    let checked = tried(path, &args.device, args.rows.input(), limits, tools)?;
+    let name = path.display().to_string();
+    let report = report(&name, &checked);
+    answered(print(&report, args.format), exit_of(&report))
+}
+
+/// Tries the kernels of a pack, whose problem may need an operator of the file `operator`.
+///
+/// # Errors
+/// When the file of the operator cannot be read, or there is no such device.
+pub fn tried(
+    path: &Path,
+    device: &str,
+    operator: Option<&Path>,
+    (timeout, sharing): (Duration, Sharing),
+    tools: &Tools,
+) -> anyhow::Result<PackChecked> {
+    let operator = operator.map(OperatorFile::read).transpose();
     let operator = operator.map_err(|error| UsageError(format!("--operator {error}")))?;
     let heard = &mut |verdict: &PackVerdict| match verdict.status {
         Status::Ok | Status::Unsupported => {}
         status => note(&format!("{}: {status}: {}", verdict.what, verdict.reason)),
     };
-    let checked = pack_check::check(path, &args.device, operator.as_ref(), args.timeout, tools, heard)?;
-    let name = path.display().to_string();
-    let report = PackTried {
-        pack: &name,
+    pack_check::check(path, device, operator.as_ref(), timeout, sharing, tools, heard)
+}
+
+/// What became of the kernels of a pack with this name.
+pub fn report<'a>(name: &'a str, checked: &'a PackChecked) -> PackTried<'a> {
+    PackTried {
+        pack: name,
         device: checked.device.title(),
         verdicts: &checked.verdicts,
         trouble: checked.trouble.as_deref(),
-    };
+    }
+}
+
+/// What that calls for.
+pub fn exit_of(report: &PackTried<'_>) -> Exit {
     let counts = report.counts();
     let completion = Completion {
         left: false,
         stuck: false,
         wrong: counts.wrong,
-        nothing_ok: counts.right == 0 || counts.failed > 0 || checked.trouble.is_some(),
+        nothing_ok: counts.right == 0 || counts.failed > 0 || report.trouble.is_some(),
     };
-    answered(print(&report, args.format), completion.exit())
+    completion.exit()
 }
 
 /// A pack whose code is what its hashes say.
@@ -216,16 +272,36 @@ fn read(path: &Path) -> anyhow::Result<(Pack, usize)> {
     Ok((pack, bytes.len()))
 }
 
-fn show(path: &Path, format: Format, tools: &Tools) -> anyhow::Result<Exit> {
+fn show(path: &Path, args: &PackArgs, tools: &Tools) -> anyhow::Result<Exit> {
     let name = path.display().to_string();
     let (pack, bytes) = read(path)?;
     if pack.data().problems.is_empty() {
         note(&format!("warning: {name}: it has no problem"));
     }
-    let (its, ours) = (&pack.data().kernel_hash, tools.compiler()?.kernel_hash());
-    let stale =
-        format!("Its kernels are compiled of other sources ({its}) than those of this program ({ours}).");
-    let remarks = if *its == ours { Vec::new() } else { vec![stale] };
-    let contents = PackContents { name: &name, bytes, pack: &pack, remarks: &remarks };
-    answered(print(&contents, format), Exit::Done)
+    let remarks: Vec<String> = remark_of_sources(&pack, args.again, tools)?.into_iter().collect();
+    let contents = PackContents { name: &name, bytes, pack: &pack, losses: &[], remarks: &remarks };
+    answered(print(&contents, args.format), Exit::Done)
+}
+
+/// What is to be said of a pack whose kernels were compiled of other sources than those of this program. `again`: whether
+/// to see what they compile to now.
+fn remark_of_sources(pack: &Pack, again: bool, tools: &Tools) -> anyhow::Result<Option<String>> {
+    let compiler = tools.compiler()?;
+    let (its, ours) = (&pack.data().kernel_hash, compiler.kernel_hash());
+    if *its == ours {
+        return Ok(None);
+    }
+    let sources =
+        format!("Its kernels are compiled of other sources ({its}) than those of this program ({ours})");
+    if !again {
+        return Ok(Some(format!("{sources}; --again says whether these compile to the same.")));
+    }
+    let changed = changed(pack, &compiler, None)?;
+    Ok(Some(match changed.first() {
+        None => format!("{sources}, which compile to the same."),
+        Some(first) => {
+            let of = plural(changed.len(), "kernel");
+            format!("{sources}, which compile to something else: {of}, as {first}.")
+        }
+    }))
 }

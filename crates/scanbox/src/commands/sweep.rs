@@ -38,14 +38,17 @@ use crate::args::words::words;
 use crate::exit::{Exit, UsageError};
 use crate::output::{OutputContent, Outputs};
 use scanbox_report::document::Format;
+use scanbox_report::words::ceilings as ceilings_word;
 use scanbox_report::{paste, terminal};
 use scanbox_session::anchors::{Anchors, any_due};
 use scanbox_session::confirm::ROUNDS;
 use scanbox_session::device::{remembered, replay_script};
+use scanbox_session::failure::{Cause, SessionError};
 use scanbox_session::lock::check_free;
 use scanbox_session::notes::note;
 use scanbox_session::probe::{self, guarantees};
 use scanbox_session::process::{RunLimits, Worker, WorkerCommand};
+use scanbox_session::signals::stop_with_parent;
 use scanbox_session::store::{
     Before, FileSubject, Resume, RowKey, SweepFile, device_before, guarantees_before, point_key, row_key,
     sizes_without_ceiling, stays, wrong_before,
@@ -146,8 +149,14 @@ pub struct SweepArgs {
 
 /// Sweeps. `given` are the arguments without the devices.
 pub fn run(args: &SweepArgs, tools: &Tools, given: &dyn Fn() -> Vec<OsString>) -> anyhow::Result<Exit> {
+    stop_with_parent();
     let all = args.device.iter().any(|device| device == many::ALL);
     let devices = if all { many::all_devices(tools)? } else { args.device.clone() };
+    if args.split && devices.len() < 2 {
+        note(
+            "--split: there is one device, which sweeps the whole space into a file of its own; nothing is merged",
+        );
+    }
     match devices.as_slice() {
         [device] => sweep_one(device, args, tools),
         // Without any usable device, opening the first one says why.
@@ -331,9 +340,12 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
     introduce(&subject, &file.issues, &file.points_to_do(&enumeration), &path);
     let ceilings = file.sizes_without_ceiling(&enumeration).len();
     if file.points_to_do(&enumeration).is_empty() && ceilings > 0 {
-        note(&format!("{} not measured yet: {}", problem.ceilings(), plural(ceilings, "size")));
+        note(&format!("{} not measured yet: {}", ceilings_word(&problem), plural(ceilings, "size")));
     }
     let points_left = !file.points_to_do(&enumeration).is_empty();
+    if let Some(reason) = place.off(&device).filter(|_| points_left) {
+        return Err(SessionError::Worker { reason, cause: Cause::NoDevice }.into());
+    }
     let anchors_left = any_due(&anchors, points_left, &file.anchors, &device);
     place.begin(points_left || ceilings > 0 || anchors_left || args.confirm.is_some());
     let first = match args.budget {
@@ -344,7 +356,7 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
     let shown = place.shown();
     let goes_on = |file: &SweepFile| goes_on(file.records.len(), &shown);
     let ran = sweep::run(&asked, command, worker, limits, &enumeration, &mut file, &goes_on)?;
-    summarise(args.format, &mut file, place, &enumeration, &ran)
+    summarise(args.format, &mut file, place, &device, &enumeration, &ran)
 }
 
 /// Says what a run would do. Whatever that would refuse has been refused before, by the same checks.

@@ -13,6 +13,7 @@ use scanbox_model::sizes::Sizes;
 use scanbox_model::units::slug;
 use scanbox_pack::{CallTrait, Promises};
 use scanbox_report::document::Format;
+use scanbox_report::pack_tried::TriedCounts;
 use scanbox_report::paste;
 use scanbox_session::device::{profile, replay_script};
 use scanbox_session::notes::note;
@@ -20,7 +21,7 @@ use scanbox_session::pack::{PackWish, UseSet};
 use scanbox_session::store::rows_before;
 use scanbox_session::tools::Tools;
 
-use super::pack::finish;
+use super::pack::{exit_of, finish, report, tried};
 use super::sweep::{self, SweepArgs};
 use crate::args::format::TABLE_OR_JSON;
 use crate::args::problem::ProblemArgs;
@@ -34,8 +35,17 @@ use crate::output::{OutputContent, Outputs};
 /// Configs of each size that are confirmed.
 const CONFIRMED: &str = "8";
 
-/// What is measured of a space on software devices, where nobody says anything else.
+/// What is measured of a space on software devices, where nobody says anything else: memory for the largest sizes, and
+/// their first calls, would take such a device all of the time.
 const SOFTWARE_SIZES: &str = "2^10..2^20";
+
+/// What is measured with a budget of less than [`ALL_SIZES`]: every second size of the space `handover`, whose 2,300
+/// points and confirmation take an H200 150 s.
+const FEW_SIZES: &str = "2^10,2^12,2^14,2^16,2^18,2^20,2^22,2^24,2^26,2^28,2^29";
+const ALL_SIZES: Duration = Duration::from_secs(240);
+
+/// How long a kernel may take in one use while the pack is tried.
+const TRIAL: Duration = Duration::from_secs(60);
 
 /// Arguments of `scanbox tune`.
 #[derive(Debug, Clone, Args)]
@@ -56,7 +66,8 @@ pub struct TuneArgs {
     #[command(flatten)]
     parts: ProblemArgs,
 
-    /// Stop measuring after this time, and pack the rows so far; the same command continues later
+    /// Stop measuring after three quarters of this time, and pack the rows so far; the same command continues later.
+    /// With less than 4 min, every second size is measured
     #[arg(long, value_name = "TIME", value_parser = parse_limit, default_value = "2m")]
     budget: Duration,
 
@@ -64,7 +75,8 @@ pub struct TuneArgs {
     #[arg(long, default_value = "handover", value_name = "NAME|FILE")]
     space: String,
 
-    /// Only these input sizes, as of `scanbox sweep` [default: those of the space; on software devices up to 2^20]
+    /// Only these input sizes, as of `scanbox sweep` [default: those of the space, or by --budget; on software devices
+    /// up to 2^20]
     #[arg(long, value_name = "SIZES")]
     sizes: Option<Sizes>,
 
@@ -92,7 +104,7 @@ pub struct TuneArgs {
     format: Format,
 }
 
-/// Measures, confirms and packs.
+/// Measures, confirms, packs, and tries the pack.
 ///
 /// # Errors
 /// When there is no such device, something else stands where a file belongs, or nothing can be shipped.
@@ -119,9 +131,9 @@ pub fn run(args: &TuneArgs, tools: &Tools) -> anyhow::Result<Exit> {
     let output = outputs.claim("--folder", &pack, OutputContent::Pack)?;
     std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
     let sizes = args.sizes.as_ref().map(ToString::to_string);
-    // Memory for the largest sizes, and their first calls, would take a software device all of the time.
-    let few = device.kind == DeviceKind::Software && !space.exists();
-    let sizes = sizes.or_else(|| few.then(|| SOFTWARE_SIZES.to_owned()));
+    // A space of the user's own has the sizes that he wants.
+    let by_us = || if space.exists() { None } else { sizes_of(device.kind, args.budget) };
+    let sizes = sizes.or_else(|| by_us().map(str::to_owned));
     let swept = sweep::run(&sweep_args(args, &problem, &rows, sizes.as_deref())?, tools, &Vec::new)?;
     if !matches!(swept, Exit::Done | Exit::WrongResult | Exit::Incomplete) {
         return Ok(swept);
@@ -148,8 +160,39 @@ pub fn run(args: &TuneArgs, tools: &Tools) -> anyhow::Result<Exit> {
             paste::this_command()
         ));
     }
-    // What was wrong is in no pack, and still something that the user has to hear of.
-    Ok(if swept == Exit::WrongResult { swept } else { Exit::Done })
+    // Rows are of kernels as they were swept; the pack has other builds, which nobody has run so far.
+    let tried =
+        if replay_script(&args.device).is_none() { try_pack(&pack, args, tools)? } else { Exit::Done };
+    // What was wrong in the sweep is in no pack, and still something that the user has to hear of.
+    Ok(if swept == Exit::WrongResult { swept } else { tried })
+}
+
+/// Which sizes of a space are measured, where not all are.
+fn sizes_of(kind: DeviceKind, budget: Duration) -> Option<&'static str> {
+    match kind {
+        DeviceKind::Software => Some(SOFTWARE_SIZES),
+        _ if budget < ALL_SIZES => Some(FEW_SIZES),
+        _ => None,
+    }
+}
+
+/// Runs every kernel of the pack in every use, and says how that went.
+fn try_pack(path: &Path, args: &TuneArgs, tools: &Tools) -> anyhow::Result<Exit> {
+    let limits = (TRIAL, args.sharing.sharing());
+    let checked = tried(path, &args.device, args.parts.input(), limits, tools)?;
+    let name = path.display().to_string();
+    let report = report(&name, &checked);
+    let TriedCounts { right, wrong, failed, not_tried } = report.counts();
+    let trouble = checked.trouble.as_ref().map(|why| format!("; {why}")).unwrap_or_default();
+    note(&format!(
+        "the kernels of the pack, each in each use, through the library: {right} right, {wrong} wrong, {failed} failed, \
+         {not_tried} that this device cannot run{trouble}"
+    ));
+    let exit = exit_of(&report);
+    if exit != Exit::Done {
+        note(&format!("do not ship {name}: `scanbox pack --check {name}` says more"));
+    }
+    Ok(exit)
 }
 
 /// The sweep that a user would have asked for.
@@ -159,7 +202,8 @@ fn sweep_args(
     rows: &Path,
     sizes: Option<&str>,
 ) -> anyhow::Result<SweepArgs> {
-    let budget = format!("{}ms", args.budget.as_millis());
+    // The rest is for compiling the pack and trying it.
+    let budget = format!("{}ms", (args.budget.as_millis() * 3 / 4).max(1));
     let mut line: Vec<OsString> =
         ["sweep", "--device", &args.device, "--space", &args.space].map(Into::into).into();
     line.extend(["--confirm", CONFIRMED, "--budget", &budget, "--out"].map(OsString::from));
@@ -170,4 +214,20 @@ fn sweep_args(
     line.extend(flags.into_iter().map(OsString::from));
     let command = SweepArgs::augment_args(clap::Command::new("sweep"));
     Ok(SweepArgs::from_arg_matches(&command.try_get_matches_from(line)?)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_small_budget_is_for_every_second_size() {
+        let default = Duration::from_secs(120);
+        assert_eq!(sizes_of(DeviceKind::Hardware, default), Some(FEW_SIZES));
+        assert_eq!(sizes_of(DeviceKind::Hardware, ALL_SIZES), None);
+        assert_eq!(sizes_of(DeviceKind::Software, ALL_SIZES), Some(SOFTWARE_SIZES));
+        for sizes in [FEW_SIZES, SOFTWARE_SIZES] {
+            assert!(sizes.parse::<Sizes>().is_ok(), "{sizes}");
+        }
+    }
 }

@@ -51,6 +51,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "explained",
             "paste",
             "words",
+            "launch",
             "curve",
             "figure",
             "plot",

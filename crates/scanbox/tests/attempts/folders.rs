@@ -1,10 +1,13 @@
 //! What stands in the folders of attempts, and folders that are none.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::Fleet;
-use crate::sweeps::{ALL, all_ok, ended};
+use scanbox_model::csv_file;
+use scanbox_model::record::Status;
+
+use super::{Fleet, kill};
+use crate::sweeps::{ALL, all_ok, ended, fault, faulty, slow, wait, wait_until};
 
 #[test]
 fn folders_that_cannot_be_used_are_refused_before_anything_happens() {
@@ -70,7 +73,18 @@ fn foreign_files_are_left_alone_and_named() {
     for (name, text) in foreign {
         fs::write(fleet.share().join(name), text).unwrap();
     }
+    // What has the name of an attempt and cannot be read.
+    let name = |letter: char| format!("replay.test.attempt-20990101T000000Z-n-1-{letter}.csv");
+    fs::create_dir(fleet.share().join(name('x'))).unwrap();
+    std::os::unix::fs::symlink(name('y'), fleet.share().join(name('y'))).unwrap();
+    std::os::unix::fs::symlink("nowhere", fleet.share().join(name('z'))).unwrap();
     let ended = fleet.run("a", &[], 0);
+    for letter in ['x', 'y', 'z'] {
+        let told = ended.stderr.lines().find(|line| line.contains(&name(letter)));
+        assert!(told.is_some_and(|told| told.contains("it is left alone")), "{letter}: {ended:?}");
+        let path = fleet.share().join(name(letter));
+        if letter == 'x' { fs::remove_dir(path).unwrap() } else { fs::remove_file(path).unwrap() }
+    }
     let told = "left alone: notes.txt, replay.test.attempt-mine.csv, replay.test.attempt-mine.txt, \
                 replay.test.csv\n";
     assert!(ended.stderr.contains(told), "{ended:?}");
@@ -108,7 +122,7 @@ fn attempts_that_are_damaged_cost_what_they_have_lost() {
         assert!(points.stdout.contains("to do      0"), "{told}: {points:?}");
         let own = fleet.published(".csv").into_iter().filter(|path| *path != csv);
         for path in own {
-            let records = scanbox_model::csv_file::read(&path).unwrap().records;
+            let records = csv_file::read(&path).unwrap().records;
             assert_eq!(crate::sweeps::rows(&records), all_ok(), "{told}");
             let runs: std::collections::BTreeSet<_> = records.iter().map(|row| row.run_id.clone()).collect();
             let first = records.iter().filter(|row| row.run_id == records[0].run_id).count();
@@ -131,6 +145,59 @@ fn attempts_that_are_damaged_cost_what_they_have_lost() {
     check(spoilt.as_bytes(), some, 0, "is left alone, and what only it has is measured again");
     check(b"my notes\n", some, 0, "is left alone");
     check(b"\xff\xfe\0\n", some, 0, "is left alone");
+}
+
+/// An attempt that works, or one that died, loses files on its node: what it has published stays, and is told.
+#[test]
+fn what_is_published_outlives_the_files_of_the_node() {
+    let gone = |path: PathBuf| fs::remove_file(path).unwrap();
+    let empty = |path: PathBuf| fs::write(path, "").unwrap();
+    let check = |dies: bool, damage: &dyn Fn(&Path), told: &str| {
+        // A config that ends its worker, so that there is a journal, and time enough for the damage.
+        let fleet = Fleet::new(&format!("{}{}", slow(30), fault("crash")));
+        let child = fleet.start("a", &["--publish-every", "20ms"]);
+        wait_until("rows and blame", || {
+            fleet.points().len() > 2
+                && fleet
+                    .published(".journal")
+                    .iter()
+                    .any(|path| fs::read_to_string(path).unwrap().contains("ended "))
+        });
+        let folders = fs::read_dir(fleet.scratch("a")).unwrap().map(|entry| entry.unwrap().path());
+        let folder = { folders }.find(|path| path.is_dir()).unwrap();
+        let ended = if dies {
+            kill(child);
+            damage(&folder);
+            None
+        } else {
+            damage(&folder);
+            Some(wait(child))
+        };
+        let of_first = |ending: &str| fs::read(&fleet.published(ending)[0]).unwrap();
+        let before = fleet.points().len();
+        assert!(before > 2, "{told}: what was published is there");
+        let ended = ended.unwrap_or_else(|| fleet.run("a", &[], 0));
+        assert!(ended.stderr.contains(told), "{told}: {ended:?}");
+        assert!(dies || ended.code == Some(1), "{told}: {ended:?}");
+        let records = csv_file::read(&fleet.published(".csv")[0]).unwrap().records;
+        assert!(records.len() > 2 && !of_first(".meta.json").is_empty(), "{told}");
+        assert!(String::from_utf8(of_first(".journal")).unwrap().contains("ended "), "{told}");
+        fleet.run("b", &[], 0);
+        let mut expected = all_ok();
+        expected.insert(faulty(), Status::RuntimeError);
+        assert_eq!(fleet.points(), expected, "{told}");
+    };
+    let of = |ending: &'static str| move |folder: &Path| folder.join(format!("replay.test.{ending}"));
+    let (csv, facts, journal) = (of("csv"), of("meta.json"), of("journal"));
+    check(false, &|folder| fs::remove_dir_all(folder).unwrap(), "what was published of them is ");
+    check(false, &|folder| gone(csv(folder)), "what was published of them is ");
+    let dead = "an attempt died here, and what it left cannot be published: ";
+    check(true, &|folder| gone(csv(folder)), dead);
+    check(true, &|folder| empty(csv(folder)), "has 0 complete lines, and its copy has ");
+    check(true, &|folder| empty(facts(folder)), dead);
+    check(true, &|folder| gone(facts(folder)), dead);
+    check(true, &|folder| empty(journal(folder)), "its rows are published now");
+    check(true, &|folder| gone(journal(folder)), "its rows are published now");
 }
 
 /// Rows of another driver or space are of another sweep, and are not mixed with these.

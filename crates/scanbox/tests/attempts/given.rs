@@ -21,7 +21,9 @@ fn what_was_given_and_is_not_there_is_no_software_device() {
         assert!(output.status.code() == Some(code) && said.contains(told), "{name}={value}: {said}");
     };
     check("SLURM_JOB_ID", "7", 0, "");
-    check("CUDA_VISIBLE_DEVICES", "", 0, "");
+    for no_gpu in ["", "-1", "none", "NoDevFiles"] {
+        check("CUDA_VISIBLE_DEVICES", no_gpu, 0, "");
+    }
     for (value, told) in
         [("0", "CUDA_VISIBLE_DEVICES=0 names a GPU"), ("0,1", "finds none here"), ("x", "doctor")]
     {

@@ -9,7 +9,7 @@ use scanbox_kernels::plan::Plan;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::{Cache, Status};
 use scanbox_runner::backend::{Backend, Failure};
-use scanbox_runner::measure::{Protocol, Timed, TimedPlan, block, duration_ns};
+use scanbox_runner::measure::{Protocol, Samples, Timed, TimedPlan, duration_ns, steady};
 use scanbox_runner::webgpu::{self, WebGpu};
 
 use super::{chromium, connection};
@@ -80,12 +80,6 @@ fn ready(device: &mut WebGpu, compiler: &Compiler, plan: &Plan) {
     device.create_pipelines(&modules).into_iter().for_each(|made| drop(made.unwrap()));
 }
 
-fn median(mut all: Vec<f64>) -> f64 {
-    all.sort_by(f64::total_cmp);
-    let middle = all.len() / 2;
-    if all.len() % 2 == 1 { all[middle] } else { f64::midpoint(all[middle - 1], all[middle]) }
-}
-
 #[test]
 fn medians_of_samples_that_the_page_rounds_are_those_of_the_same_samples_unrounded() {
     if !chromium() {
@@ -106,14 +100,13 @@ fn medians_of_samples_that_the_page_rounds_are_those_of_the_same_samples_unround
         device.load(&plan.problem, &RANDOM, n).unwrap();
         let timed = TimedPlan { backend: &mut device, plan: &plan, cache: Cache::Hot };
         let mut watched = Watched { timed, exact: exact.clone(), taken: Vec::new() };
-        let samples = block(&mut watched, None, &Protocol::default()).unwrap();
-        let (calls, count) = (samples.calls, samples.steady.len());
+        let (calls, rounded) = steady(&mut watched, None, &Protocol::default()).unwrap();
         // The last ones of so many calls, behind those of the warm-up.
         let same = watched.taken.iter().filter(|(of, _)| *of == calls).map(|(_, ns)| *ns);
         let same: Vec<f64> = same.collect();
-        let same = same[same.len() - count..].to_vec();
-        let rounded = samples.measurement().steady.median_ns as f64;
-        let exact_ns = median(same);
+        let exact = same[same.len() - rounded.len()..].to_vec();
+        let [rounded, exact_ns] = [rounded, exact]
+            .map(|steady| Samples { calls, steady, span: Vec::new() }.measurement().steady.median_ns as f64);
         assert!((rounded - exact_ns).abs() <= 0.01 * exact_ns, "{n}: {exact_ns} ns, rounded {rounded} ns");
         let sample_ns = exact_ns * f64::from(calls);
         assert!(sample_ns >= 200.0 * f64::from(STEP_NS), "{n}: {calls} calls in {sample_ns} ns");

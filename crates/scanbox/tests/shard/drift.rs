@@ -50,14 +50,19 @@ fn a_unit_that_does_not_keep_its_speed_is_told() {
 
 /// As if the shard had been ended before its last anchors, and the device had been faster at its start.
 fn spoil(csv: &Path) {
+    spoil_by(csv, 90);
+}
+
+/// The same, with the time that the anchors took then, in percent.
+fn spoil_by(csv: &Path, percent: u64) {
     let mut records = csv_file::read(csv).unwrap().records;
     records.retain(|row| !row.selection.contains(&Selection::AnchorEnd));
-    for row in records.iter_mut().filter(|row| row.selection.contains(&Selection::AnchorStart)) {
+    for row in records.iter_mut().filter(|row| row.is_anchor()) {
         for time in row.steady.iter_mut().chain(&mut row.span) {
             for ns in
                 [&mut time.median_ns, &mut time.min_ns, &mut time.mean_ns, &mut time.q1_ns, &mut time.q3_ns]
             {
-                *ns = *ns * 9 / 10;
+                *ns = *ns * percent / 100;
             }
         }
     }
@@ -129,4 +134,107 @@ fn attempts_measure_again_what_drifted() {
     let merged = csv_file::read(&place.folder().join("replay.test.csv")).unwrap().records;
     let (points, _) = parted_units(merged);
     assert_eq!(rows(&points).len(), ALL);
+}
+
+/// Units that share a sweep, each with a UUID of its own; they publish in one folder.
+struct Units {
+    place: Place,
+}
+
+impl Units {
+    fn new() -> Self {
+        let place = Place::in_memory("");
+        for folder in ["share", "scratch"] {
+            fs::create_dir(place.folder().join(folder)).unwrap();
+        }
+        Self { place }
+    }
+
+    /// Sweeps a shard on a unit that takes so much longer; the files that it publishes.
+    #[track_caller]
+    fn attempt(&self, unit: u32, slower: f64, shard: &str, code: i32) -> (String, BTreeSet<PathBuf>) {
+        self.place.script(&format!(
+            "uuid = \"00000000-0000-0000-0000-0000000000{unit:02}\"\nslowdown_ratio = {slower:.2}\n"
+        ));
+        let before = self.files();
+        let places = ["--scratch", "scratch", "--publish", "share"];
+        let space = ["sweep", "--space", "./space.toml"];
+        let ended = self.place.run(&[&space[..], &DEVICE, &places, &by_pipeline(shard, &[])].concat(), code);
+        (ended.stderr, self.files().difference(&before).cloned().collect())
+    }
+
+    fn files(&self) -> BTreeSet<PathBuf> {
+        let files =
+            fs::read_dir(self.place.folder().join("share")).unwrap().map(|entry| entry.unwrap().path());
+        files.filter(|path| path.extension().is_some_and(|ending| ending == "csv")).collect()
+    }
+
+    #[track_caller]
+    fn merge(&self, code: i32) -> serde_json::Value {
+        let files = self.files();
+        let files = files.iter().map(|path| path.to_str().unwrap());
+        let args: Vec<&str> =
+            ["merge"].into_iter().chain(files).chain(["--out", "all.csv", "--format", "json"]).collect();
+        serde_json::from_str(&self.place.run(&args, code).stdout).unwrap()
+    }
+}
+
+/// One of three units is slow, and its times do not count: the same command on another one measures its points again,
+/// and on the slow one it ends with the code that sends it elsewhere. Whoever comes first does not know.
+#[test]
+fn points_of_a_unit_that_is_off_are_measured_on_another_one() {
+    for slow in [0, 1, 2] {
+        let units = Units::new();
+        let own = format!("{slow}/3");
+        for unit in 0..3 {
+            let (slower, code) = if unit == slow { (0.1, if slow == 2 { 3 } else { 0 }) } else { (0.0, 0) };
+            let (told, files) = units.attempt(unit, slower, &format!("{unit}/3"), code);
+            assert_eq!(
+                (files.len(), told.contains("slower than the others")),
+                (1, code == 3),
+                "{slow}: {told}"
+            );
+        }
+        let told = units.merge(4);
+        assert_eq!(
+            told["missing"][0]["arguments"],
+            serde_json::json!(["--shard", own, "--shard-by", "pipeline"])
+        );
+        let left_out = told["left_out"][0].as_str().unwrap();
+        assert!(
+            left_out.contains(&format!("shard-{slow}-of-3")) && left_out.contains("% slower than"),
+            "{told}"
+        );
+        let (told, files) = units.attempt(slow, 0.1, &own, 3);
+        assert!(files.is_empty() && told.contains("the same command measures it on another one"), "{told}");
+        let (told, files) = units.attempt((slow + 1) % 3, 0.0, &own, 0);
+        assert!(files.len() == 1 && told.contains("are measured again"), "{told}");
+        assert_eq!(units.merge(0)["points_left"], 0);
+        // Nothing is left, wherever it is asked.
+        for unit in 0..3 {
+            let (_, files) = units.attempt(unit, if unit == slow { 0.1 } else { 0.0 }, &own, 0);
+            assert!(files.is_empty(), "{slow} {unit}");
+        }
+    }
+}
+
+/// Two of three units drift once, and their shards are measured again on the third one: what they said then judges
+/// nobody, and nothing is said of them any more.
+#[test]
+fn anchors_that_drifted_judge_no_unit() {
+    let units = Units::new();
+    units.attempt(0, 0.0, "0/3", 0);
+    for unit in [1, 2] {
+        let shard = format!("{unit}/3");
+        let (_, files) = units.attempt(unit, 0.0, &shard, 0);
+        spoil_by(files.first().unwrap(), 70);
+        units.attempt(unit, 0.0, &shard, 4);
+    }
+    let told = units.merge(4);
+    assert_eq!(told["left_out"].as_array().unwrap().len(), 2, "{told}");
+    for shard in ["1/3", "2/3"] {
+        units.attempt(0, 0.0, shard, 0);
+    }
+    let told = units.merge(0);
+    assert_eq!((&told["points_left"], &told["left_out"]), (&0.into(), &serde_json::json!([])), "{told}");
 }

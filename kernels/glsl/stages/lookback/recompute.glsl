@@ -16,11 +16,17 @@ const uint MANY_ROWS = 8u;
 
 // A vector of the invocation, of so many: a row apart, or side by side where the order of elements matters.
 StoredVector load_row(const uint row, const uint rows) {
+#if REVERSE || TRANSFORM_INPUT
+    // Tiles are gone through as if the first one had all of these vectors.
+    const uint v = IN_ORDER == 1 ? invocation_rank() * rows + row : row * WORKGROUP_SIZE + invocation_rank();
+    return STORED_WHOLE(source, v / TILE_VECTORS, v % TILE_VECTORS);
+#else
     InputVectors source = InputVectors(params.source_address);
 #if IN_ORDER
     return source.at[invocation_rank() * rows + row];
 #else
     return source.at[row * WORKGROUP_SIZE + invocation_rank()];
+#endif
 #endif
 }
 

@@ -57,7 +57,8 @@ Element total_of_tile(const uint tile) {
     [[dont_unroll]] for (uint row = 0u; row < BATCH_SIZE; row += FALLBACK_ROWS) {
         [[unroll]] for (uint k = 0u; k < FALLBACK_ROWS; ++k) {
             if (BATCH_SIZE % FALLBACK_ROWS == 0u || row + k < BATCH_SIZE) {
-                const Vector vector = loaded_vector(source.at[(row + k) * WORKGROUP_SIZE + invocation_rank()]);
+                const Vector vector =
+                    WHOLE_VECTOR(source, tile, (row + k) * WORKGROUP_SIZE + invocation_rank());
                 share = combine(share, vector_total(vector));
             }
         }
@@ -114,7 +115,7 @@ Element total_of_tile(const uint tile) {
     InputVectors source = tile_source(tile);
     Element share = identity();
     [[dont_unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
-        share = with_item(share, loaded_vector(source.at[item_vector(k)]));
+        share = with_item(share, WHOLE_VECTOR(source, tile, item_vector(k)));
     }
     return total_of_parts(part_of_shares(share));
 }

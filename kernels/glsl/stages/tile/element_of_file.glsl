@@ -20,7 +20,18 @@
 #define StoredElement uvec4
 #endif
 
+#if SWAPPED
+// What comes earlier stands behind: the file's own function has the operands in the order of the array.
+#define combine combine_in_array
 #include "operator_file.glsl"
+#undef combine
+
+Element combine(const Element earlier, const Element later) {
+    return combine_in_array(later, earlier);
+}
+#else
+#include "operator_file.glsl"
+#endif
 
 #if ELEMENT_BYTES == 4
 StoredElement stored_element(const Element value) {

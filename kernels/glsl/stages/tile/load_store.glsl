@@ -20,7 +20,7 @@
 // Whether elements move over from vectors where the device has them (stages/tile/shifted_vectors.glsl). Not in the
 // loops of persistent kernels, where what follows was wrong (NVIDIA_REDUCTIONS_BESIDE_SHUFFLES).
 #if ANY_ELEMENT && defined(REQUIRE_TILE_STATE) && LOAD_LAYOUT == LOAD_LAYOUT_STRIPED && LANES == 4 && \
-    ELEMENT <= ELEMENT_F32 && !IN_PLACE && !defined(PERSISTENT)
+    ELEMENT <= ELEMENT_F32 && !IN_PLACE && !defined(PERSISTENT) && !REVERSE
 #define SHIFTS_VECTORS 1
 #else
 #define SHIFTS_VECTORS 0
@@ -28,18 +28,36 @@
 
 const uint TILE_VECTORS = WORKGROUP_SIZE * BATCH_SIZE;
 
+#if REVERSE
+
+// Vectors from the end of the array on: a tile has those that stand right before the tiles before it. What a tile lacks
+// at its end would stand in front of the array.
+#define TILE_ADDRESS(base, tile)                                                                         \
+    address_before(element_address(base, IN_TILES / LANES, LANES * ELEMENT_BYTES), (tile) + 1u,          \
+                   TILE_VECTORS * LANES * ELEMENT_BYTES)
+#define IN_ARRAY(v) (TILE_VECTORS - 1u - (v))
+
+#else
+
+#define TILE_ADDRESS(base, tile) element_address(base, tile, TILE_VECTORS * LANES * ELEMENT_BYTES)
+#define IN_ARRAY(v) (v)
+
+#endif
+
 // The tile's part of input and output: indices into them stay small, however large the input is.
 InputVectors tile_source(const uint tile) {
-    return InputVectors(element_address(params.source_address, tile, TILE_VECTORS * LANES * ELEMENT_BYTES));
+    return InputVectors(TILE_ADDRESS(params.source_address, tile));
 }
 
 OutputVectors tile_target(const uint tile) {
-    return OutputVectors(element_address(params.target_address, tile, TILE_VECTORS * LANES * ELEMENT_BYTES));
+    return OutputVectors(TILE_ADDRESS(params.target_address, tile));
 }
 
 bool is_full(const uint tile) {
     return tile < ELEMENTS / TILE_ELEMENTS;
 }
+
+#include "stages/tile/elements_of_vectors.glsl"
 
 // Where item k of this invocation stands in the tile, in vectors.
 uint item_vector(const uint k) {
@@ -52,41 +70,41 @@ uint item_vector(const uint k) {
 
 // Vector v of a tile that has this many elements left. Vectors that are there as a whole go as a whole: only the one in
 // which the input ends goes element by element.
-Vector load_vector(const InputVectors source, const uint v, const uint left) {
+Vector load_vector(const TileSource source, const uint v, const uint left) {
     if ((v + 1u) * LANES <= left) {
-        return loaded_vector(source.at[v]);
+        return WHOLE_VECTOR(source, source, v);
     }
     Vector vector = VECTOR_OF(identity());
     [[unroll]] for (uint i = 0u; i < LANES; ++i) {
         if (v * LANES + i < left) {
-            LANE(vector, i) = LOAD_LANE(source, v, i);
+            LANE(vector, i) = ONE_LANE(source, source, v, i);
         }
     }
     return vector;
 }
 
-void store_vector(const OutputVectors target, const uint v, const uint left, const Vector vector) {
+void store_vector(const TileTarget target, const uint v, const uint left, const Vector vector) {
     if ((v + 1u) * LANES <= left) {
-        target.at[v] = stored_vector(vector);
+        PUT_VECTOR(target, target, v, vector);
         return;
     }
     [[unroll]] for (uint i = 0u; i < LANES; ++i) {
         if (v * LANES + i < left) {
-            STORE_LANE(target, v, i, LANE(vector, i));
+            PUT_LANE(target, target, v, i, LANE(vector, i));
         }
     }
 }
 
 // How many elements of the input a tile has left, which is less than a tile only in the last one.
 uint elements_left(const uint tile) {
-    return ELEMENTS - tile * TILE_ELEMENTS;
+    return IN_TILES - tile * TILE_ELEMENTS;
 }
 
 #if BATCH_SIZE <= 2
 
 void load_partial_tile(const uint tile, out Vector items[BATCH_SIZE]) {
     [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
-        items[k] = load_vector(tile_source(tile), item_vector(k), elements_left(tile));
+        items[k] = load_vector(SOURCE_OF(tile), item_vector(k), elements_left(tile));
     }
 }
 
@@ -104,7 +122,7 @@ void load_partial_tile(const uint tile, out Vector items[BATCH_SIZE]) {
     [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
         rows[k] = stored_vector(VECTOR_OF(identity()));
         if (item_vector(k) < last) {
-            rows[k] = source.at[item_vector(k)];
+            rows[k] = STORED_WHOLE(source, tile, item_vector(k));
         }
     }
     [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
@@ -114,7 +132,7 @@ void load_partial_tile(const uint tile, out Vector items[BATCH_SIZE]) {
         Vector last_items = VECTOR_OF(identity());
         [[unroll]] for (uint i = 0u; i + 1u < LANES; ++i) {
             if (i < left % LANES) {
-                LANE(last_items, i) = LOAD_LANE(source, last, i);
+                LANE(last_items, i) = ONE_LANE(source, tile, last, i);
             }
         }
         [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
@@ -129,7 +147,7 @@ void load_partial_tile(const uint tile, out Vector items[BATCH_SIZE]) {
 
 void store_partial_tile(const uint tile, const Vector items[BATCH_SIZE]) {
     [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
-        store_vector(tile_target(tile), item_vector(k), elements_left(tile), items[k]);
+        store_vector(TARGET_OF(tile), item_vector(k), elements_left(tile), items[k]);
     }
 }
 
@@ -155,7 +173,7 @@ void load_full_tile(const uint tile, out Vector items[BATCH_SIZE]) {
     const uint first = own_subgroup * (SUBGROUP_SIZE * BATCH_SIZE) + lane;
     StoredVector rows[BATCH_SIZE];
     [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
-        rows[k] = source.at[first + k * SUBGROUP_SIZE];
+        rows[k] = STORED_WHOLE(source, tile, first + k * SUBGROUP_SIZE);
     }
     [[unroll]] for (uint round = 0u; round < TRANSPOSE_ROUNDS; ++round) {
         [[unroll]] for (uint row = 0u; row < ROUND_ROWS; ++row) {
@@ -185,8 +203,8 @@ void store_full_tile(const uint tile, const Vector items[BATCH_SIZE]) {
         }
         subgroupBarrier();
         [[unroll]] for (uint row = 0u; row < ROUND_ROWS; ++row) {
-            target.at[first + (round * ROUND_ROWS + row) * SUBGROUP_SIZE] =
-                shared_exchange[exchange_index(row * SUBGROUP_SIZE + lane)];
+            PUT_STORED(target, tile, first + (round * ROUND_ROWS + row) * SUBGROUP_SIZE,
+                       shared_exchange[exchange_index(row * SUBGROUP_SIZE + lane)]);
         }
         subgroupBarrier();
     }
@@ -205,7 +223,7 @@ void load_full_tile(const uint tile, out Vector items[BATCH_SIZE]) {
     InputVectors source = tile_source(tile);
     const uint first = item_vector(0u);
     [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
-        items[k] = loaded_vector(source.at[first + k * ITEM_STRIDE]);
+        items[k] = WHOLE_VECTOR(source, tile, first + k * ITEM_STRIDE);
     }
 }
 
@@ -213,7 +231,7 @@ void store_full_tile(const uint tile, const Vector items[BATCH_SIZE]) {
     OutputVectors target = tile_target(tile);
     const uint first = item_vector(0u);
     [[unroll]] for (uint k = 0u; k < BATCH_SIZE; ++k) {
-        target.at[first + k * ITEM_STRIDE] = stored_vector(items[k]);
+        PUT_VECTOR(target, tile, first + k * ITEM_STRIDE, items[k]);
     }
 }
 
@@ -278,8 +296,18 @@ void store_tile(const uint tile, inout Vector items[BATCH_SIZE], const Element p
 
 // Stores the only element that a reduction writes. Called by one invocation.
 void store_total(const Element total) {
+#if REVERSE
+    OutputVectors target = OutputVectors(params.target_address);
+#else
     OutputVectors target = tile_target(0u);
+#endif
+#if TRANSFORM_OUTPUT
+    STORE_LANE(target, 0, 0, transform_output(what_comes_first(total), 0u));
+#elif WITH_INIT
+    STORE_LANE(target, 0, 0, what_comes_first(total));
+#else
     STORE_LANE(target, 0, 0, total);
+#endif
 }
 
 // What an input of no elements leaves: its total, where that is stored. Called by the invocations of workgroups that

@@ -2,42 +2,29 @@
 // Stage: mode. What becomes of the inclusive scan of a tile.
 //
 // what_comes_first(prefix): what the first element of the output is combined with, where prefix comes before a tile or
-//   a part of one: of an exclusive scan, the initial value and prefix.
-// read_initial_value(): called by all invocations, once, behind read_arguments(). Nothing is done with it yet.
+//   a part of one: the initial value and prefix, where there is one.
 // make_exclusive(items, before), make_row_exclusive(items, before): where MODE is MODE_EXCLUSIVE, items that are
 //   scanned move up by one place, and before, which they have been combined with, takes the first. Called by whole
 //   subgroups. A row is one vector of each invocation of a subgroup.
 // Shared bytes: 0. Barriers: 0.
 
-#if MODE == MODE_EXCLUSIVE && INIT_FROM_MEMORY && OPERATOR != OPERATOR_USER
+#include "stages/tile/initial_value.glsl"
 
-layout(buffer_reference, std430, buffer_reference_align = ELEMENT_BYTES) restrict readonly buffer InitialValue {
-    StoredElement value;
-};
+#if HAS_INIT
 
-Element private_initial_value;
-#define INITIAL_VALUE private_initial_value
-
-void read_initial_value() {
-    InitialValue initial = InitialValue(address_of(params.initial_address));
-    private_initial_value = loaded_element(initial.value);
+Element what_comes_first(const Element prefix) {
+    return combine(INITIAL_VALUE, prefix);
 }
 
 #else
-#define INITIAL_VALUE element_of_words(uvec2(params.initial_low, params.initial_high))
-#define read_initial_value()
+
+Element what_comes_first(const Element prefix) {
+    return prefix;
+}
+
 #endif
 
 #if MODE == MODE_EXCLUSIVE
-
-Element what_comes_first(const Element prefix) {
-#if OPERATOR == OPERATOR_USER
-    // The initial value is the identity.
-    return prefix;
-#else
-    return combine(INITIAL_VALUE, prefix);
-#endif
-}
 
 // What the invocation before this one has, or `first` in the first one.
 Element of_neighbour(const Element own, const Element first) {
@@ -81,10 +68,6 @@ void make_exclusive(inout Vector items[BATCH_SIZE], const Element before) {
 }
 
 #else
-
-Element what_comes_first(const Element prefix) {
-    return prefix;
-}
 
 void make_row_exclusive(inout Vector items, const Element before) {
 }

@@ -20,6 +20,15 @@ const uint TILE_ELEMENTS = WORKGROUP_SIZE * BATCH_SIZE * LANES;
 #define TILE_ORDER TILE_ORDER_WORKGROUP_ID
 #endif
 
+// How many elements tiles have together. From the last element on they are whole vectors: where the array ends with a
+// part of one, so does the first tile begin, and the places in front of that hold nothing. Full tiles are counted as
+// ever.
+#if REVERSE
+#define IN_TILES ((ELEMENTS + (LANES - 1u)) / LANES * LANES)
+#else
+#define IN_TILES ELEMENTS
+#endif
+
 uint tile_count() {
     return (ELEMENTS + (TILE_ELEMENTS - 1u)) / TILE_ELEMENTS;
 }

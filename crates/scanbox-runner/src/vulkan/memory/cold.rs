@@ -47,10 +47,10 @@ impl Cold {
         Ok(Self { bytes, slots, next: 0, stride, output_stride, inputs, outputs, used_by: None })
     }
 
-    /// Copies the input into every slot; the memory of the outputs may be new.
+    /// Copies the input, from this byte on, into every slot; the memory of the outputs may be new.
     pub fn fill(
         &mut self,
-        input: &Buffer,
+        input: (&Buffer, u64),
         is_new: bool,
         slot: &mut Slot,
         limit: Duration,
@@ -58,7 +58,7 @@ impl Cold {
         slot.wait(limit)?;
         let mut recorder = slot.commands.begin()?;
         for other in 0..self.slots - 1 {
-            recorder.copy((input, 0), (&self.inputs, other * self.stride), self.bytes);
+            recorder.copy(input, (&self.inputs, other * self.stride), self.bytes);
         }
         // The first write to memory may cost more than any other.
         if is_new {

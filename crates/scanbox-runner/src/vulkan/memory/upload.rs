@@ -17,6 +17,8 @@ use crate::vulkan::device::Gpu;
 /// Words that are made and sent at a time: enough to hide what a submission costs, and far below any input that is
 /// large.
 const CHUNK: usize = 1 << 22;
+/// What vectors of all elements begin at multiples of, in bytes.
+const MOST_VECTOR_BYTES: u64 = 64;
 /// Chunks on their way: one is made while the other one is sent.
 pub(super) const SLOTS: usize = 2;
 
@@ -61,6 +63,34 @@ impl Large {
         })
     }
 
+    /// Where the input of `n` elements of a problem begins, and its answer, in bytes: from the last element on, those
+    /// that are combined first stand at the end.
+    pub fn begin(&self, problem: &Problem, n: u64) -> u64 {
+        match self.loaded {
+            Some(loaded) if problem.is_reversed() => loaded.n.saturating_sub(n) * problem.element_bytes(),
+            _ => 0,
+        }
+    }
+
+    /// The same, for so many bytes of what is loaded.
+    pub fn end_of(&self, bytes: u64) -> u64 {
+        match self.loaded {
+            Some(loaded) if loaded.problem.is_reversed() => {
+                (loaded.n * loaded.problem.element_bytes()).saturating_sub(bytes)
+            }
+            _ => 0,
+        }
+    }
+
+    /// Whether input and answer of `n` elements of a problem are among those that are loaded, and begin where vectors
+    /// may.
+    pub fn has_window(&self, problem: &Problem, n: u64) -> bool {
+        // A transform knows the index of an element, which is another one in another array.
+        let is_placed = problem.is_reversed() && problem.user().is_some_and(|user| user.transforms.any());
+        self.loaded.is_some_and(|loaded| n <= loaded.n && (!is_placed || n == loaded.n))
+            && (n == 0 || self.begin(problem, n).is_multiple_of(MOST_VECTOR_BYTES))
+    }
+
     pub fn fill(
         &mut self,
         problem: &Problem,
@@ -71,11 +101,12 @@ impl Large {
     ) -> Result<(), Failure> {
         let (start, mut reference) = match self.loaded.take() {
             Some(loaded) if (loaded.problem, loaded.input) == (*problem, *input) => {
-                if n <= loaded.n {
-                    self.loaded = Some(loaded);
+                self.loaded = Some(loaded);
+                if self.has_window(problem, n) {
                     return Ok(());
                 }
-                match loaded.reference {
+                self.loaded = None;
+                match loaded.reference.filter(|_| !problem.is_reversed()) {
                     Some(reference) => (loaded.n, reference),
                     None => (0, Reference::new(*problem)),
                 }
@@ -88,12 +119,21 @@ impl Large {
             slot.wait(limit)?;
             let bytes = (n - first).min(chunk) * problem.element_bytes();
             slot.make(problem, input, first, (bytes / WORD_BYTES) as usize, &mut reference);
-            slot.send(first * problem.element_bytes(), bytes, &self.input, &self.reference)?;
+            // What is combined first stands last.
+            let place =
+                if problem.is_reversed() { n - first - bytes / problem.element_bytes() } else { first };
+            slot.send(place * problem.element_bytes(), bytes, &self.input, &self.reference)?;
         }
         staging.iter_mut().try_for_each(|slot| slot.wait(limit))?;
         self.loaded = Some(Loaded { problem: *problem, input: *input, n, reference: Some(reference) });
         Ok(())
     }
+}
+
+/// Turns elements of so many words round: the last one first.
+fn turn(words: &mut [u32], length: usize) {
+    words.reverse();
+    words.chunks_exact_mut(length).for_each(<[u32]>::reverse);
 }
 
 impl Slot {
@@ -123,6 +163,11 @@ impl Slot {
         input.fill(problem, first, elements);
         scan.copy_from_slice(elements);
         reference.scan(scan);
+        if problem.is_reversed() {
+            let length = (problem.element_bytes() / WORD_BYTES) as usize;
+            turn(elements, length);
+            turn(scan, length);
+        }
     }
 
     /// Starts to copy this many bytes of each to their places.

@@ -10,8 +10,9 @@ use scanbox_analysis::grouping::{Builder, Runs};
 use scanbox_analysis::lines::Lines;
 use scanbox_analysis::table::{Cell, Tables};
 use scanbox_kernels::catalog;
-use scanbox_model::config::{Config, Kernel, Reset};
+use scanbox_model::config::{Arguments, Config, Kernel, Reset};
 use scanbox_model::device::DeviceProfile;
+use scanbox_model::parameters::Totals;
 use scanbox_model::problem::{Problem, ProblemDifference};
 use scanbox_model::record::{Clock, Selection};
 use scanbox_runner::bench::Selected;
@@ -40,8 +41,10 @@ pub struct Tuned {
     place: usize,
     /// The winners.
     ideal: BTreeMap<u64, Config>,
-    /// The winners among those that need nothing from the call before.
-    ideal_stateless: BTreeMap<u64, Config>,
+    /// The winners among those that clear what they need in every call.
+    ideal_filled: BTreeMap<u64, Config>,
+    /// The winners among those that have nothing to clear.
+    ideal_free: BTreeMap<u64, Config>,
     /// The best kernel on average with its best launch shape.
     best_kernel: BTreeMap<u64, Config>,
     /// A kernel that was asked for with its best launch shape.
@@ -104,16 +107,21 @@ impl Tuned {
         let ideal: BTreeMap<u64, Config> =
             answer.ideal.points.iter().map(|point| (point.n, config(point.best.config))).collect();
         let best_kernel = best_kernel.map(|point| (point.n, config(point.best.config))).collect();
-        let mut ideal_stateless = BTreeMap::new();
+        let (mut ideal_filled, mut ideal_free) = (BTreeMap::new(), BTreeMap::new());
         let mut of_kernel = BTreeMap::new();
         if ideal.is_empty() {
             bail!("--from {}: no row of {} is ok", path.display(), device.name);
         }
         for (index, &n) in answer.table.sizes.iter().enumerate() {
-            let needs_nothing = |cell: &&Cell| is_stateless(config(cell.config), problem, n, device);
-            let cells = answer.table.cells_at(index).iter().filter(needs_nothing);
-            if let Some(best) = cells.max_by(|a, b| a.gbps.total_cmp(&b.gbps)) {
-                ideal_stateless.insert(n, config(best.config));
+            for (winners, is_filled) in [(&mut ideal_filled, true), (&mut ideal_free, false)] {
+                let suits = |cell: &&Cell| {
+                    let config = config(cell.config);
+                    has_states(&config) == is_filled && is_stateless(config, problem, n, device)
+                };
+                let cells = answer.table.cells_at(index).iter().filter(suits);
+                if let Some(best) = cells.max_by(|a, b| a.gbps.total_cmp(&b.gbps)) {
+                    winners.insert(n, config(best.config));
+                }
             }
         }
         if let Some(kernel) = kernel {
@@ -132,7 +140,7 @@ impl Tuned {
                 return Err(UsageError(message).into());
             }
         }
-        Ok(Self { tables, place, ideal, ideal_stateless, best_kernel, kernel: of_kernel })
+        Ok(Self { tables, place, ideal, ideal_filled, ideal_free, best_kernel, kernel: of_kernel })
     }
 
     /// What to run at a size: the winner of that size, or what is best between two of them; outside of them the
@@ -155,10 +163,13 @@ impl Tuned {
         problem: &Problem,
         device: &DeviceProfile,
     ) -> impl Iterator<Item = (Config, Selection)> {
-        let stateless = || {
+        // Both kinds take part: the sweep timed them far apart, and clearing costs about what their times differ by.
+        let stateless = |winners, is_filled: bool| {
             let asked = scratch.contains(&ScratchUse::Stateless);
-            let suits = |config: &Config| is_stateless(*config, problem, n, device);
-            asked.then(|| self.choice(&self.ideal_stateless, n, suits)).flatten()
+            let suits = |config: &Config| {
+                has_states(config) == is_filled && is_stateless(*config, problem, n, device)
+            };
+            asked.then(|| self.choice(winners, n, suits)).flatten()
         };
         let one_kernel = |winners: &BTreeMap<u64, Config>| {
             let kernel = winners.values().next()?.kernel;
@@ -168,7 +179,8 @@ impl Tuned {
             (self.choice(&self.ideal, n, |_| true), Selection::Ideal),
             (one_kernel(&self.best_kernel), Selection::BestKernel),
             (one_kernel(&self.kernel), Selection::Named),
-            (stateless(), Selection::IdealStateless),
+            (stateless(&self.ideal_filled, true), Selection::IdealStateless),
+            (stateless(&self.ideal_free, false), Selection::IdealStateless),
         ]
         .into_iter()
         .filter_map(|(config, selection)| Some((config?, selection)))
@@ -222,6 +234,18 @@ pub fn selected(
     selected
 }
 
+/// Adds the configs with push constants in place of arguments elsewhere. They are there to compare: nobody chose them.
+pub fn join_push(selected: &mut Vec<Selected>) {
+    let configs: Vec<Config> = selected.iter().filter_map(|one| one.subject.as_config().copied()).collect();
+    for config in configs {
+        let kernel = Kernel { arguments: Arguments::Push, ..config.kernel };
+        let subject = Subject::config(Config { kernel, ..config });
+        if selected.iter().all(|one| one.subject != subject) {
+            selected.push(Selected { subject, selection: Vec::new() });
+        }
+    }
+}
+
 /// The configs among the subjects of all sizes.
 pub fn configs_of(selected: &[(u64, Vec<Selected>)]) -> Vec<Config> {
     let subjects = selected.iter().flat_map(|(_, of_size)| of_size);
@@ -234,6 +258,11 @@ pub fn launched(config: Config, problem: &Problem, n: u64, device: &DeviceProfil
         Ok(()) => config,
         Err(_) => Config { workgroups: None, ..config },
     }
+}
+
+/// Whether it passes totals on by states, which somebody has to clear.
+fn has_states(config: &Config) -> bool {
+    config.kernel.family.entry().totals == Totals::PassedOn
 }
 
 /// Whether a config needs nothing from the call before.

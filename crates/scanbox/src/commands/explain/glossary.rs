@@ -1,10 +1,10 @@
 //! Words of the program's own screens: those of its domain, and the heads of columns of its tables.
 
 /// Words with one meaning, the first of which names it, and that meaning.
-pub type Entry = (&'static [&'static str], &'static str);
+pub type GlossaryEntry = (&'static [&'static str], &'static str);
 
 /// The words, by name.
-pub const GLOSSARY: &[Entry] = &[
+pub const GLOSSARY: &[GlossaryEntry] = &[
     (&["base"], "The sweep that a new one is compared with: `scanbox compare BASE NEW`."),
     (
         &["stand-ins"],
@@ -234,7 +234,7 @@ pub const GLOSSARY: &[Entry] = &[
 ];
 
 /// The entry of a word. Units at its end and capitals do not matter.
-pub fn entry(subject: &str) -> Option<&'static Entry> {
+pub fn entry(subject: &str) -> Option<&'static GlossaryEntry> {
     let exact = GLOSSARY.iter().find(|(words, _)| words.contains(&subject));
     let plain = |word: &str| {
         let word = word.trim().trim_end_matches('%').trim();

@@ -8,7 +8,7 @@ use scanbox_model::record::{COLUMNS, Selection, Status};
 use scanbox_model::safe_devices::Guarantee;
 use scanbox_report::explained::{Explanation, ListOfWords, Meaning};
 
-use super::glossary::{self, Entry, GLOSSARY};
+use super::glossary::{self, GLOSSARY, GlossaryEntry};
 use crate::args::space::built_in_spaces;
 
 /// A kind of words.
@@ -108,7 +108,7 @@ const KINDS: &[WordKind] = &[
         headings: ["word", "", "meaning"],
         words: || {
             let mut words: Vec<[String; 3]> =
-                GLOSSARY.iter().map(|(words, text): &Entry| plain(words[0], text)).collect();
+                GLOSSARY.iter().map(|(words, text): &GlossaryEntry| plain(words[0], text)).collect();
             words.sort_by_key(|[word, ..]| word.to_lowercase());
             words
         },

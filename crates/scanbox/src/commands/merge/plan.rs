@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use scanbox_analysis::merge::MergeSource;
 use scanbox_analysis::merge::missing::{self, Missing};
@@ -68,8 +69,19 @@ impl MergePlan {
                 }
             }
         }
-        plan.command = command(metadata, sources, records, filter);
+        plan.command = command(metadata, sources, records, &plan.parts, filter);
         Ok(plan)
+    }
+
+    /// The arguments behind the command that measure these copies, where no point is missing: the rows go on in `path`.
+    pub fn of_copies(&self, copies: &BTreeSet<u64>, path: &Path) -> Vec<String> {
+        let mut arguments = Vec::new();
+        // The command has the sizes of shards.
+        if self.parts.is_empty() {
+            arguments.extend(missing::sizes_words(copies.iter().copied()));
+        }
+        arguments.extend(["--out".to_owned(), path.to_string_lossy().into_owned()]);
+        arguments
     }
 
     /// What is missing, as arguments.
@@ -197,6 +209,7 @@ fn command(
     metadata: &Metadata,
     sources: &[MergeSource],
     records: &[Record],
+    parts: &[(Vec<String>, Vec<Point>)],
     filter: Option<String>,
 ) -> Vec<String> {
     let mut runs = runs(sources);
@@ -204,8 +217,14 @@ fn command(
     let mut command = vec!["sweep".to_owned()];
     let space = given("--space").unwrap_or_else(|| metadata.space.name.clone());
     command.extend(["--space".to_owned(), space]);
-    // Shards are of the points at all these sizes.
-    if let Some(sizes) = given("--sizes").filter(|_| split(metadata).is_some()) {
+    // The device that all of them were told to take.
+    let devices: BTreeSet<Option<String>> =
+        runs.clone().map(|run| value_of(&run.arguments, "--device")).collect();
+    if let [Some(device)] = &devices.into_iter().collect::<Vec<_>>()[..] {
+        command.extend(["--device".to_owned(), device.clone()]);
+    }
+    // Shards are of the points at all these sizes; where the points were not split, what is missing names its own.
+    if let Some(sizes) = given("--sizes").filter(|_| !parts.is_empty()) {
         command.extend(["--sizes".to_owned(), sizes]);
     }
     command.extend(filter.into_iter().flat_map(|filter| ["--filter".to_owned(), filter]));

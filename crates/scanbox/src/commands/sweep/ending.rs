@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 
+use scanbox_model::device::DeviceProfile;
 use scanbox_model::metadata::RunOutcome;
 use scanbox_model::record::Status;
 use scanbox_model::shard::{Shard, ShardOf};
@@ -26,6 +27,7 @@ pub fn summarise(
     format: Format,
     file: &mut SweepFile,
     place: SweepPlace,
+    device: &DeviceProfile,
     enumeration: &Enumeration,
     ran: &Ran,
 ) -> anyhow::Result<Exit> {
@@ -67,10 +69,14 @@ pub fn summarise(
     if supervised.is_some() {
         file.conclude(outcome.clone())?;
     }
-    let (path, published) = place.end();
+    let (path, published) = place.end(device, &file.records);
     let merge = merge_of_shards(&path, file.metadata.shard.as_ref()).filter(|_| published.is_ok());
-    if published.is_err() {
-        exit = Exit::Operational;
+    let elsewhere = match &published {
+        Ok(off) => off.as_ref().map(|_| Exit::NoDevice),
+        Err(_) => Some(Exit::Operational),
+    };
+    if let Some(elsewhere) = elsewhere {
+        exit = elsewhere;
         outcome.exit_code = exit as u8;
     }
     let passed = file.issues.passed(&file.records).into_iter();
@@ -91,7 +97,7 @@ pub fn summarise(
         passed: passed.map(|(issue, rows)| known_issues::unexpected_pass(issue, rows)).collect(),
     };
     let written = print(&ending, format);
-    let unpublished = published.err().map(|error| format!("{error:#}"));
+    let unpublished = published.map_or_else(|error| Some(format!("{error:#}")), |off| off);
     for error in trouble.into_iter().chain(nothing_ok).chain(unpublished) {
         note(&format!("error: {error}"));
     }

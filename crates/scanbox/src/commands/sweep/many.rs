@@ -19,7 +19,7 @@ use scanbox_report::document::{Format, write_json};
 use scanbox_report::paint;
 use scanbox_session::device::{backends, replay_script};
 use scanbox_session::notes::{note, pass_on_of};
-use scanbox_session::signals::stop_on_signals;
+use scanbox_session::signals::{stop_on_signals, with_parent};
 use scanbox_session::tools::Tools;
 
 /// The selector that means every device.
@@ -168,9 +168,8 @@ fn start(DeviceSweep { device, arguments }: &DeviceSweep) -> anyhow::Result<Swee
     let program = std::env::current_exe().context("the path of this program")?;
     let mut command = Command::new(program);
     command.args(arguments).args(["--device", device]).env("NO_COLOR", "1");
-    // Signals reach it through its parent, exactly once.
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    // Signals reach it through its parent, exactly once, and the end of that, too.
+    with_parent(&mut command);
     let mut child = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::Problem;
+use scanbox_model::record::Record;
 use scanbox_model::space::Space;
 use scanbox_report::paste;
 use scanbox_session::attempts::{Attempt, AttemptFolders, AttemptPreview};
@@ -108,10 +109,16 @@ impl SweepPlace {
         }
     }
 
-    /// Where everybody sees the rows, when all of them are there, and whether they are.
-    pub fn end(self) -> (PathBuf, anyhow::Result<()>) {
-        let Some(mut attempt) = self.attempt else { return (self.path, Ok(())) };
-        let outcome = attempt.finish();
+    /// Why what this device measures would not count: of the units that share the sweep it is one that is off.
+    pub fn off(&self, device: &DeviceProfile) -> Option<String> {
+        self.attempt.as_ref()?.off(device)
+    }
+
+    /// Where everybody sees the rows, when all of them are there, and whether they are; and why what this device has
+    /// measured does not count, if that has come out since.
+    pub fn end(self, device: &DeviceProfile, rows: &[Record]) -> (PathBuf, anyhow::Result<Option<String>>) {
+        let Some(mut attempt) = self.attempt else { return (self.path, Ok(None)) };
+        let outcome = attempt.finish().and_then(|()| attempt.off_now(device, rows));
         (attempt.published().to_owned(), outcome)
     }
 }

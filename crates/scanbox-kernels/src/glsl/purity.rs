@@ -1,0 +1,146 @@
+//! Whether the functions of a user's operator are pure: functions of their arguments, which touch no memory and ask
+//! nothing of where they run. Kernels call them wherever an element comes or goes, as often as they like.
+//!
+//! The compiler's own output is looked at, not the text: what a function does, whatever macros call it.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use super::{CompileError, Compiler, failed, tools};
+use crate::plan::Shader;
+
+/// The functions of an operator. Those that a file does not have are those that are made for it.
+const FUNCTIONS: [&str; 6] =
+    ["identity", "combine", "combine_in_array", "draw", "transform_input", "transform_output"];
+
+impl Compiler {
+    /// Sees that the functions of the operator are pure, as far as a shader calls them.
+    ///
+    /// # Errors
+    /// When the shader does not compile; which function is not pure, what it does, and in which line of the file.
+    pub fn check_purity(&self, shader: &Shader) -> Result<(), CompileError> {
+        let words = self.with_text(shader, tools::unoptimized)?;
+        impure(&words).map_or(Ok(()), |wrong| Err(failed(shader, &wrong)))
+    }
+}
+
+/// One instruction: what it is, and its words behind that.
+type Instruction<'a> = (u16, &'a [u32]);
+
+/// The numbers of instructions and storage classes in SPIR-V.
+mod spirv {
+    pub const STRING: u16 = 7;
+    pub const NAME: u16 = 5;
+    pub const LINE: u16 = 8;
+    pub const FUNCTION: u16 = 54;
+    pub const PARAMETER: u16 = 55;
+    pub const FUNCTION_END: u16 = 56;
+    pub const CALL: u16 = 57;
+    pub const VARIABLE: u16 = 59;
+    pub const LOAD: u16 = 61;
+    pub const STORE: u16 = 62;
+    pub const COPY_MEMORY: u16 = 63;
+    pub const ACCESS_CHAINS: [u16; 2] = [65, 66];
+    pub const POINTERS_OF_NUMBERS: [u16; 2] = [120, 121];
+    /// Of images, of emitting, barriers and atomics, of subgroups.
+    pub const OTHERS: [std::ops::RangeInclusive<u16>; 4] = [86..=107, 218..=242, 333..=366, 4416..=6100];
+    pub const IN_FUNCTION: u32 = 7;
+}
+
+fn instructions(words: &[u32]) -> Vec<Instruction<'_>> {
+    let mut rest = words.get(5..).unwrap_or_default();
+    let mut found = Vec::new();
+    while let Some(first) = rest.first() {
+        let length = (first >> 16) as usize;
+        let Some((one, behind)) = rest.split_at_checked(length.max(1)) else { break };
+        found.push((*first as u16, &one[1..]));
+        rest = behind;
+    }
+    found
+}
+
+fn text(words: &[u32]) -> String {
+    let bytes: Vec<u8> =
+        words.iter().flat_map(|word| word.to_le_bytes()).take_while(|byte| *byte != 0).collect();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// What the first function of an operator does that is not pure; `None` where all are.
+fn impure(words: &[u32]) -> Option<String> {
+    let all = instructions(words);
+    let texts = |number: u16| -> HashMap<u32, String> {
+        let those = all.iter().filter(|(code, words)| *code == number && words.len() > 1);
+        those.map(|(_, words)| (words[0], text(&words[1..]))).collect()
+    };
+    let (names, files) = (texts(spirv::NAME), texts(spirv::STRING));
+    let mut bodies: HashMap<u32, Vec<Instruction<'_>>> = HashMap::new();
+    let mut outside: HashSet<u32> = HashSet::new();
+    let mut own = None;
+    for (code, operands) in &all {
+        match (*code, own) {
+            (spirv::FUNCTION, _) => own = operands.get(1).copied(),
+            (spirv::FUNCTION_END, _) => own = None,
+            (spirv::VARIABLE, None) => outside.extend(operands.get(1)),
+            (_, Some(function)) => bodies.entry(function).or_default().push((*code, operands)),
+            _ => {}
+        }
+    }
+    let plain =
+        |function: &u32| names.get(function).and_then(|name| name.split('(').next()).unwrap_or_default();
+    let mut to_see: BTreeSet<u32> =
+        bodies.keys().copied().filter(|function| FUNCTIONS.contains(&plain(function))).collect();
+    let mut seen = BTreeSet::new();
+    while let Some(function) = to_see.pop_first() {
+        if !seen.insert(function) {
+            continue;
+        }
+        let (mut local, mut place) = (HashSet::new(), String::new());
+        for (code, operands) in bodies.get(&function).into_iter().flatten() {
+            let told =
+                |what: String| Some(format!("{place}`{}` {what}, and has to be pure", plain(&function)));
+            let named = |id: &u32| {
+                names
+                    .get(id)
+                    .filter(|name| !name.is_empty())
+                    .map_or("memory".to_owned(), |name| format!("`{name}`"))
+            };
+            match *code {
+                spirv::LINE => {
+                    let file = operands.first().and_then(|file| files.get(file));
+                    place = file.map_or_else(String::new, |file| {
+                        format!("{file}:{}: ", operands.get(1).copied().unwrap_or(0))
+                    });
+                }
+                spirv::PARAMETER => local.extend(operands.get(1)),
+                spirv::VARIABLE if operands.get(2) == Some(&spirv::IN_FUNCTION) => {
+                    local.extend(operands.get(1))
+                }
+                spirv::CALL => {
+                    to_see.extend(operands.get(2));
+                    if let Some(id) = operands.iter().skip(3).find(|id| outside.contains(id)) {
+                        return told(format!("touches {}", named(id)));
+                    }
+                }
+                code if spirv::ACCESS_CHAINS.contains(&code) => match operands {
+                    [_, chain, base, ..] if local.contains(base) => {
+                        local.insert(*chain);
+                    }
+                    operands => return told(format!("touches {}", named(operands.get(2).unwrap_or(&0)))),
+                },
+                spirv::LOAD | spirv::STORE | spirv::COPY_MEMORY => {
+                    let pointer = operands.get(if *code == spirv::LOAD { 2 } else { 0 }).unwrap_or(&0);
+                    if !local.contains(pointer) {
+                        return told(format!("touches {}", named(pointer)));
+                    }
+                }
+                code if spirv::POINTERS_OF_NUMBERS.contains(&code) => {
+                    return told("touches memory by its address".to_owned());
+                }
+                code if spirv::OTHERS.iter().any(|those| those.contains(&code)) => {
+                    return told("asks other invocations, or waits for them".to_owned());
+                }
+                _ => {}
+            }
+        }
+    }
+    None
+}
