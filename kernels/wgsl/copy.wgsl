@@ -15,7 +15,7 @@ const TILE_VECTORS = WORKGROUP_SIZE * BATCH_SIZE;
 @compute @workgroup_size(WORKGROUP_SIZE)
 fn main(@builtin(workgroup_id) workgroup_id: vec3<u32>, @builtin(local_invocation_index) index: u32) {
     let workgroup = workgroup_id.y * params.row_workgroups + workgroup_id.x;
-    for (var k = 0u; k < BATCH_SIZE; k++) {
+#for k in 0..BATCH_SIZE
         let at = workgroup * TILE_VECTORS + k * WORKGROUP_SIZE + index;
         let first = at * 4u;
         if (first + 4u <= params.n) {
@@ -26,5 +26,5 @@ fn main(@builtin(workgroup_id) workgroup_id: vec3<u32>, @builtin(local_invocatio
             if (first + 1u < params.n) { words[at].y = v.y; }
             if (first + 2u < params.n) { words[at].z = v.z; }
         }
-    }
+#endfor
 }

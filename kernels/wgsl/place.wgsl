@@ -11,7 +11,7 @@ diagnostic(off, subgroup_uniformity);
 #endif
 
 // So few that each invocation combines what they have one after the other, and not by a subgroup operation.
-const FEW_SUBGROUPS = 8u;
+#define FEW_SUBGROUPS 8
 
 // Position in the workgroup; subgroup s has the s-th part of it.
 var<private> rank: u32;
@@ -22,9 +22,9 @@ var<private> subgroups: u32;
 
 #if SUBGROUPS
 // A workgroup has no more subgroups than of the smallest size.
-const MOST_SUBGROUPS = WORKGROUP_SIZE / SMALLEST_SUBGROUP;
+#define MOST_SUBGROUPS WORKGROUP_SIZE / SMALLEST_SUBGROUP
 #else
-const MOST_SUBGROUPS = 1u;
+#define MOST_SUBGROUPS 1
 #endif
 
 fn stand_at(index: u32) {

@@ -31,7 +31,7 @@ fn main(
     if (index == 0u) { atomicStore(&shared_sum, 0u); }
     workgroupBarrier();
     var sum = 0u;
-    for (var k = 0u; k < BATCH_SIZE; k++) {
+#for k in 0..BATCH_SIZE
         let at = workgroup * RUN_VECTORS + k * WORKGROUP_SIZE + index;
         let first = at * 4u;
         if (first < params.n) {
@@ -40,7 +40,7 @@ fn main(
             let counted = select(vec4<u32>(), v, is_there);
             sum += (counted.x + counted.y) + (counted.z + counted.w);
         }
-    }
+#endfor
 #if SUBGROUPS
     sum = subgroupAdd(sum);
     if (lane == 0u) { atomicAdd(&shared_sum, sum); }

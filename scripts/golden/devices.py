@@ -19,7 +19,7 @@ from statistics import fmean, harmonic_mean, geometric_mean
 
 # Columns that are parameters and tell what the config says: `tile_state` and `reset` tell what ran.
 PARAMETERS = ["family", "batch_size", "vector_width", "lookback", "block_scan", "subgroup_scan", "load_layout", "tile_order", "publish",
-              "rendezvous", "lookback_width", "back_off", "state_stride", "workgroup_size", "workgroups_per_unit"]
+              "rendezvous", "lookback_width", "max_spins", "back_off", "state_stride", "workgroup_size", "workgroups_per_unit"]
 
 
 def histogram(values):

@@ -32,7 +32,7 @@ pub struct Estimate {
 /// How many times as fast as another row a row is.
 #[must_use]
 pub fn times_as_fast(record: &Record, other: &Record) -> Option<Estimate> {
-    let [own, others] = [Timed::of(record)?, Timed::of(other)?];
+    let [own, others] = [RowTime::of(record)?, RowTime::of(other)?];
     let value = others.median / own.median;
     let half = half(&own, &others, |own, other| (other / own).ln(), [1.0 / own.median, 1.0 / others.median]);
     let factor = half.exp();
@@ -42,14 +42,14 @@ pub fn times_as_fast(record: &Record, other: &Record) -> Option<Estimate> {
 /// By how many nanoseconds a row takes longer than another one.
 #[must_use]
 pub fn longer_ns(record: &Record, other: &Record) -> Option<Estimate> {
-    let [own, others] = [Timed::of(record)?, Timed::of(other)?];
+    let [own, others] = [RowTime::of(record)?, RowTime::of(other)?];
     let value = own.median - others.median;
     let half = half(&own, &others, |own, other| own - other, [1.0, 1.0]);
     Some(Estimate { value, interval: ConfidenceInterval { low: value - half, high: value + half } })
 }
 
 /// The times of a row, in nanoseconds.
-struct Timed<'a> {
+struct RowTime<'a> {
     record: &'a Record,
     median: f64,
     /// The standard deviation of the median, by its samples.
@@ -58,7 +58,7 @@ struct Timed<'a> {
     by_rounds: Option<f64>,
 }
 
-impl<'a> Timed<'a> {
+impl<'a> RowTime<'a> {
     fn of(record: &'a Record) -> Option<Self> {
         let time = record.time(Clock::Steady).filter(|time| time.median_ns > 0)?;
         let median = time.median_ns as f64;
@@ -77,7 +77,7 @@ impl<'a> Timed<'a> {
 }
 
 /// Half the interval of a comparison of two times, by what a nanosecond of each comes to in it.
-fn half(own: &Timed<'_>, other: &Timed<'_>, compare: impl Fn(f64, f64) -> f64, worth: [f64; 2]) -> f64 {
+fn half(own: &RowTime<'_>, other: &RowTime<'_>, compare: impl Fn(f64, f64) -> f64, worth: [f64; 2]) -> f64 {
     let both = |own: f64, other: f64| (own * worth[0]).hypot(other * worth[1]);
     let by_samples = SIDES * both(own.by_samples, other.by_samples);
     let by_rounds = || SIDES * both(own.by_rounds.unwrap_or(0.0), other.by_rounds.unwrap_or(0.0));

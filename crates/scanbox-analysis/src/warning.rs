@@ -206,7 +206,7 @@ pub(crate) fn size_list(sizes: &[u64]) -> String {
 }
 
 /// How the warning about rows of a benchmark ends: beside a sweep they are what they should be.
-pub const NOT_PART: &str = "are not part of these answers";
+pub const NOT_PART: &str = "not part of these answers";
 
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -215,7 +215,9 @@ impl fmt::Display for Warning {
                 write!(f, "{source_name}: no metadata beside it; the space is taken from what the rows show")
             }
             Self::OtherSubjects { source_name, rows, subjects } => {
-                write!(f, "{source_name}: {rows} benchmark rows of {} {NOT_PART}", subjects.join(", "))
+                let (noun, verb) = if *rows == 1 { ("row", "is") } else { ("rows", "are") };
+                let subjects = subjects.join(", ");
+                write!(f, "{source_name}: {rows} benchmark {noun} of {subjects} {verb} {NOT_PART}")
             }
             Self::BaselinesOfAnotherUnit { device } => write!(
                 f,

@@ -80,14 +80,20 @@ fn other_subjects_stay_out() {
     let mut cub = row(B, 64, 100, 9);
     cub.subject = "cub".into();
     cub.config_id = "DeviceScan".into();
-    check(&[row(A, 64, 100, 5), cub], Runs::Latest, &[&[(100, 5.0)]], &["1 rows of cub"]);
+    let said = "1 benchmark row of cub is not part of these answers";
+    check(&[row(A, 64, 100, 5), cub], Runs::Latest, &[&[(100, 5.0)]], &[said]);
 }
 
 #[test]
 fn rows_of_benchmarks_stay_out() {
     let mut bench = row(B, 64, 100, 9);
     bench.cache = Some(scanbox_model::record::Cache::Hot);
-    check(&[row(A, 64, 100, 5), bench], Runs::Latest, &[&[(100, 5.0)]], &["1 rows of scanbox (benchmark)"]);
+    let mut another = bench.clone();
+    another.n_elements = 200;
+    let one = "1 benchmark row of scanbox (benchmark) is not part of these answers";
+    check(&[row(A, 64, 100, 5), bench.clone()], Runs::Latest, &[&[(100, 5.0)]], &[one]);
+    let two = "2 benchmark rows of scanbox (benchmark) are not part of these answers";
+    check(&[row(A, 64, 100, 5), bench, another], Runs::Latest, &[&[(100, 5.0)]], &[two]);
 }
 
 #[test]

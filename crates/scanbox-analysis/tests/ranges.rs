@@ -128,7 +128,7 @@ fn the_first_of_few_gives_way_to_the_later_ones() {
         (C, 400, 1500),
     ];
     check(&times, Some(1), &[(1, C, Some(500_000))]);
-    check(&times, Some(2), &[(1, A, Some(0)), (251, B, Some(0))]);
+    check(&times, Some(2), &[(1, A, Some(0)), (250, B, Some(0))]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use scanbox_model::config::Parameter;
+use scanbox_model::config::{Config, Parameter};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{
     Component, Element, ElementValue, Mode, Operator, Placement, Problem, StructureValue,
@@ -187,6 +187,12 @@ pub fn module_hash(words: &[u32]) -> ModuleHash {
 #[must_use]
 pub fn wrong_module_hash(pack: &Pack) -> Option<usize> {
     pack.data().modules.iter().position(|module| module_hash(&module.words) != module.hash)
+}
+
+/// The config of a recipe of a pack; `None` where this version has none of that label.
+#[must_use]
+pub fn config_of(packed: &PackRecipe) -> Option<Config> {
+    packed.label.parse().ok()
 }
 
 /// A problem as packs say it. The identity of a user's operator, with which an exclusive scan of it begins, is known to

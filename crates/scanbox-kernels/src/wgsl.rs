@@ -1,15 +1,21 @@
-//! WGSL from stages: constants in front, `#include`, `#if` over integers. Nothing else: WGSL has the rest.
+//! WGSL from stages: constants in front, `#include`, `#if` over integers, loops written out. WGSL has the rest.
 //!
 //! | line | means |
 //! | --- | --- |
 //! | `#include "FILE"` | the text of that file, named from the folder of the kernels |
 //! | `#if A == B && C \|\| D > 4`, `#elif`, `#else`, `#endif` | one of these parts; names are defines and words |
-//! | `#define NAME 1` | one more define, for the conditions of this shader |
+//! | `#define NAME 1`, `#define NAME A / B` | one more define of this shader; what is divided leaves no rest |
+//! | `#for k in 1..A`, `#endfor` | what is between, once for each number from 1 to A - 1; k is a constant in it |
+//!
+//! A loop is written out because naga and Tint keep indices within arrays, and naga counts the rounds of each loop.
+//! A compiler behind them then neither unrolls it nor keeps in registers what it goes through. A part that is written
+//! out has no `break` and no `continue`.
 //!
 //! Each name that the text has left becomes a constant of WGSL.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use scanbox_model::parameters::{KERNEL_PARAMETERS, Parameter, Values};
 use scanbox_model::problem::{Element, Mode, Operator};
@@ -18,8 +24,10 @@ use crate::plan::Shader;
 
 mod embedded;
 
-/// Defines that shaders leave out where they are 0.
-const LEFT_OUT: [&str; 3] = ["BLOCKING", "COUNTED", "LATE"];
+/// What defines are where a shader leaves them out: parts of variants, and ways round what a driver goes wrong on
+/// (`configs/known_issues.toml`).
+const LEFT_OUT: [(&str, u32); 4] =
+    [("BLOCKING", 0), ("COUNTED", 0), ("LATE", 0), ("NVIDIA_REDUCTIONS_BESIDE_SHUFFLES", 1)];
 
 /// The kernels as text, by their paths.
 #[derive(Debug, Clone)]
@@ -87,7 +95,7 @@ impl WgslSources {
 
     fn expanded(&self, shader: &Shader) -> Result<Expansion<'_>, String> {
         let mut defines: BTreeMap<String, u32> = words();
-        defines.extend(LEFT_OUT.map(|name| (name.to_owned(), 0)));
+        defines.extend(LEFT_OUT.map(|(name, value)| (name.to_owned(), value)));
         defines.extend(shader.defines.iter().map(|&(name, value)| (name.to_owned(), value)));
         let mut expansion =
             Expansion { sources: self, defines, out: String::new(), depth: 0, files: Vec::new() };
@@ -154,22 +162,49 @@ impl Expansion<'_> {
         if self.depth > MOST_DEPTH {
             return Err(format!("{path} includes itself"));
         }
+        let lines: Vec<(usize, &str)> = (1..).zip(text.lines()).collect();
+        self.lines(path, &lines)?;
+        self.depth -= 1;
+        Ok(())
+    }
+
+    /// Lines of a file, with their numbers.
+    fn lines(&mut self, path: &str, mut lines: &[(usize, &str)]) -> Result<(), String> {
         // Of each open #if: whether its part is in, and whether any was.
         let mut open: Vec<(bool, bool)> = Vec::new();
-        for (number, line) in (1..).zip(text.lines()) {
-            self.line(line, &mut open).map_err(|wrong| match wrong {
-                Wrong::Here(what) => format!("{path}:{number}: {what}"),
-                Wrong::Included(what) => what,
-            })?;
+        while let [(number, line), rest @ ..] = lines {
+            let at = |what: String| format!("{path}:{number}: {what}");
+            lines = rest;
+            if is_in(&open) && word_and_rest(line).0 == "#for" {
+                let (name, turns) = self.turns(line).map_err(at)?;
+                let end = end_of_loop(rest).ok_or_else(|| at("#for without #endfor".to_owned()))?;
+                for turn in turns {
+                    self.out.push_str(&format!("{{ const {name} = {turn}u;\n"));
+                    self.lines(path, &rest[..end])?;
+                    self.out.push_str("}\n");
+                }
+                lines = &rest[end + 1..];
+            } else {
+                self.line(line, &mut open).map_err(|wrong| match wrong {
+                    Wrong::Here(what) => at(what),
+                    Wrong::Included(what) => what,
+                })?;
+            }
         }
-        self.depth -= 1;
         if open.is_empty() { Ok(()) } else { Err(format!("{path}: #if without #endif")) }
     }
 
+    /// Of a line `#for NAME in FROM..TO`.
+    fn turns<'line>(&self, line: &'line str) -> Result<(&'line str, Range<u32>), String> {
+        let cannot = || format!("cannot read {}", line.trim());
+        let (name, range) = word_and_rest(line).1.split_once(" in ").ok_or_else(cannot)?;
+        let (from, to) = range.split_once("..").ok_or_else(cannot)?;
+        let value = |word: &str| self.value(word.trim()).map_err(Wrong::what);
+        Ok((name.trim(), value(from)?..value(to)?))
+    }
+
     fn line(&mut self, line: &str, open: &mut Vec<(bool, bool)>) -> Result<(), Wrong> {
-        let is_in = |open: &[(bool, bool)]| open.iter().all(|(is_in, _)| *is_in);
-        let trimmed = line.trim();
-        let (word, rest) = trimmed.split_once(' ').unwrap_or((trimmed, ""));
+        let (word, rest) = word_and_rest(line);
         let mut enclosing = |of: &str| open.pop().ok_or_else(|| Wrong::Here(format!("{of} without #if")));
         match word {
             "#if" => {
@@ -191,11 +226,19 @@ impl Expansion<'_> {
             _ if !is_in(open) => {}
             "#include" => self.expand(rest.trim().trim_matches('"')).map_err(Wrong::Included)?,
             "#define" => {
-                let (name, value) = rest.trim().split_once(' ').unwrap_or((rest, ""));
-                let value =
-                    value.trim().parse().map_err(|_| Wrong::Here(format!("cannot read {trimmed}")))?;
+                let value = match rest.split_whitespace().collect::<Vec<_>>()[..] {
+                    [name, value] => Some((name, self.value(value)?)),
+                    [name, value, "/", by] => {
+                        let (value, by) = (self.value(value)?, self.value(by)?);
+                        (by != 0 && value % by == 0).then(|| (name, value / by))
+                    }
+                    _ => None,
+                };
+                let (name, value) =
+                    value.ok_or_else(|| Wrong::Here(format!("cannot read {}", line.trim())))?;
                 self.defines.insert(name.to_owned(), value);
             }
+            "#endfor" => return Err(Wrong::Here("#endfor without #for".to_owned())),
             _ if word.starts_with('#') => return Err(Wrong::Here(format!("there is no {word}"))),
             _ => {
                 self.out.push_str(line);
@@ -260,10 +303,41 @@ impl Expansion<'_> {
     }
 }
 
+/// Whether what comes now is in.
+fn is_in(open: &[(bool, bool)]) -> bool {
+    open.iter().all(|(is_in, _)| *is_in)
+}
+
+fn word_and_rest(line: &str) -> (&str, &str) {
+    let line = line.trim();
+    line.split_once(' ').unwrap_or((line, ""))
+}
+
+/// Which of the lines behind a `#for` is its `#endfor`.
+fn end_of_loop(lines: &[(usize, &str)]) -> Option<usize> {
+    let mut depth = 1;
+    lines.iter().position(|(_, line)| {
+        match word_and_rest(line).0 {
+            "#for" => depth += 1,
+            "#endfor" => depth -= 1,
+            _ => {}
+        }
+        depth == 0
+    })
+}
+
 /// Where something is wrong.
 enum Wrong {
     /// In this line.
     Here(String),
     /// In a file that it includes, which says so.
     Included(String),
+}
+
+impl Wrong {
+    fn what(self) -> String {
+        match self {
+            Self::Here(what) | Self::Included(what) => what,
+        }
+    }
 }

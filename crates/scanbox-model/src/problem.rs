@@ -3,17 +3,18 @@
 //! A problem is no part of a config or its label: the same kernel scans any type with any operator. Rows of different
 //! problems are never of the same point, so a sweep file holds one of them.
 
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::parameters::Parameter;
 use crate::record::Record;
 use crate::user_operator::{OperatorName, Tolerance, UserOperator};
 
+mod shown;
 mod structure_value;
 mod value;
+mod words;
+use self::words::Words;
+pub use shown::ProblemDifference;
 pub use structure_value::{Component, StructureValue};
 pub use value::ElementValue;
 
@@ -424,12 +425,6 @@ impl Problem {
         *self == Self::default()
     }
 
-    /// The initial value, where it is not the one that it has by default.
-    fn given_init(&self) -> Option<String> {
-        let own = self.init.filter(|init| *init != self.operator.identity(self.element));
-        own.map(|init| init.to_string()).or(self.user_init.map(|init| init.to_string()))
-    }
-
     /// The problem of a row; that of files from before rows had one.
     ///
     /// # Errors
@@ -471,82 +466,6 @@ impl Problem {
         record.placement = Some(self.placement);
         record.direction = Some(self.direction);
     }
-
-    /// The first part in which another problem differs, by its column and flag, with what both have there.
-    #[must_use]
-    pub fn difference(&self, other: &Self) -> Option<ProblemDifference> {
-        let init = Self::init_text;
-        let hash = |problem: &Self| problem.user.map_or_else(String::new, |user| user.hash_text());
-        let facts = |problem: &Self| problem.user.map_or_else(String::new, |user| user.facts());
-        let operator_flag = if self.user.or(other.user).is_some() { "--operator" } else { "--op" };
-        let name = |problem: &Self| problem.operator_name().to_string();
-        let parts = [
-            (Mode::NAME, "--mode", self.mode.to_string(), other.mode.to_string()),
-            (Element::NAME, "--type", self.element.to_string(), other.element.to_string()),
-            (Operator::NAME, operator_flag, name(self), name(other)),
-            ("operator_hash", "--operator", hash(self), hash(other)),
-            ("operator_facts", "--operator", facts(self), facts(other)),
-            ("init", "--init", init(self), init(other)),
-            (Placement::NAME, "--in-place", self.placement.to_string(), other.placement.to_string()),
-            (Direction::NAME, "--reverse", self.direction.to_string(), other.direction.to_string()),
-        ];
-        parts
-            .into_iter()
-            .find(|(.., own, others)| own != others)
-            .map(|(column, flag, own, others)| ProblemDifference { column, flag, own, others })
-    }
-
-    /// For headings: `inclusive u32 add`, `exclusive f32 max from 1 in place`, `reverse inclusive u32 add`.
-    #[must_use]
-    pub fn title(&self) -> String {
-        let reverse = if self.is_reversed() { "reverse " } else { "" };
-        let init = self.given_init().map_or_else(String::new, |init| format!(" from {init}"));
-        let placement = if self.placement == Placement::InPlace { " in place" } else { "" };
-        format!("{reverse}{} {} {}{init}{placement}", self.mode, self.element, self.operator_name())
-    }
-
-    /// The flags that ask for it; the file of a user's operator by its name alone.
-    #[must_use]
-    pub fn flags(&self) -> Vec<String> {
-        let default = Self::default();
-        let mut flags = Vec::new();
-        let mut flag = |name: &str, value: String| flags.extend([name.to_owned(), value]);
-        if let Some(user) = self.user {
-            flag("--operator", format!("{}.glsl", user.name));
-        } else if self.operator != default.operator {
-            flag("--op", self.operator.to_string());
-        }
-        if self.element != default.element && self.user.is_none() {
-            flag("--type", self.element.to_string());
-        }
-        if self.mode != default.mode {
-            flag("--mode", self.mode.to_string());
-        }
-        if let Some(init) = self.given_init() {
-            // One word, because the value may begin with a minus.
-            flags.push(format!("--init={init}"));
-        }
-        if self.placement == Placement::InPlace {
-            flags.push("--in-place".to_owned());
-        }
-        if self.is_reversed() {
-            flags.push("--reverse".to_owned());
-        }
-        flags
-    }
-}
-
-/// What two problems differ in.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProblemDifference {
-    /// The column.
-    pub column: &'static str,
-    /// The flag.
-    pub flag: &'static str,
-    /// What the one has.
-    pub own: String,
-    /// What the other one has.
-    pub others: String,
 }
 
 /// Reads an initial value that inputs can be combined with.
@@ -563,79 +482,5 @@ fn read_init(element: Element, operator: Operator, text: &str) -> Result<Element
             Err(format!("{value} as a factor: from 2^-20 to 2^20, so that products stay finite"))
         }
         _ => Ok(value),
-    }
-}
-
-impl fmt::Display for Problem {
-    /// For messages and file names: `u32-add-inclusive`, `f32-max-exclusive-init=1-in-place`,
-    /// `u32-add-inclusive-reverse`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}-{}-{}", self.element, self.operator_name(), self.mode)?;
-        if let Some(init) = self.given_init() {
-            write!(f, "-init={init}")?;
-        }
-        if self.placement == Placement::InPlace {
-            write!(f, "-in-place")?;
-        }
-        if self.is_reversed() { write!(f, "-reverse") } else { Ok(()) }
-    }
-}
-
-/// A problem as it crosses processes and stands in metadata.
-#[derive(Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct Words {
-    mode: Mode,
-    element: Element,
-    op: OperatorName,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    operator_hash: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    operator_facts: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    init: Option<String>,
-    placement: Placement,
-    #[serde(default = "forward", skip_serializing_if = "is_forward")]
-    direction: Direction,
-}
-
-fn forward() -> Direction {
-    Direction::Forward
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
-fn is_forward(direction: &Direction) -> bool {
-    *direction == Direction::Forward
-}
-
-impl From<Problem> for Words {
-    fn from(problem: Problem) -> Self {
-        let Problem { mode, element, user, placement, direction, .. } = problem;
-        Self {
-            mode,
-            element,
-            op: problem.operator_name(),
-            operator_hash: user.map(|user| user.hash_text()),
-            operator_facts: user.map(|user| user.facts()),
-            init: Some(problem.init_text()).filter(|init| !init.is_empty()),
-            placement,
-            direction,
-        }
-    }
-}
-
-impl TryFrom<Words> for Problem {
-    type Error = String;
-
-    fn try_from(words: Words) -> Result<Self, String> {
-        let Words { mode, element, op, placement, direction, .. } = words;
-        if let Some(operator) = op.built_in() {
-            let problem = Self::new(mode, element, operator, words.init.as_deref(), placement)?;
-            return Ok(problem.in_direction(direction));
-        }
-        let (hash, facts) =
-            (words.operator_hash.unwrap_or_default(), words.operator_facts.unwrap_or_default());
-        let problem = Self::of_user(mode, UserOperator::read(op, element, &hash, &facts)?, placement)?;
-        Ok(problem.beginning_as(words.init.as_deref())?.in_direction(direction))
     }
 }

@@ -125,8 +125,8 @@ documented! {
         /// size. A config that joins in a later pass is set against the fastest of the size, whose time of that pass
         /// gives the scale.
         pub confirmed_ns: Option<u64>,
-        /// What it begins with, as text: of an exclusive scan always, of others where somebody said so. Of a user's operator
-        /// the numbers of its structure, `1u,-3,0.5`; empty where that is its identity.
+        /// What it begins with, as text: of an exclusive scan always, of others where somebody said so. Of a user's
+        /// operator the numbers of its structure, `1u,-3,0.5`; empty where that is its identity.
         pub init: String,
         /// Where the output stands; empty in files from before there was a choice.
         pub placement: Option<Placement>,

@@ -5,10 +5,10 @@
 //! ([`crate::csv_file`]) refuses a row that breaks a rule, with the column to blame. Rows of other implementations
 //! have labels and sizes of their own: what follows from a config or a problem is checked of scanbox's own rows alone.
 
+mod checker;
 mod utc;
 
-use std::collections::HashMap;
-
+pub use self::checker::Checker;
 use self::utc::is_utc;
 use crate::api::Api;
 use crate::config::{Config, Family};
@@ -473,36 +473,3 @@ pub const RULES: &[Rule] = &[
         },
     },
 ];
-
-/// Checks rows, and remembers their labels.
-#[derive(Default)]
-pub struct Checker {
-    configs: HashMap<String, Result<(Config, String), String>>,
-}
-
-impl Checker {
-    /// The first rule that a row breaks. `throughput` is the text of its column `throughput_gbps`, empty where there
-    /// is none.
-    ///
-    /// # Errors
-    /// The rule, the column to blame, and what is wrong.
-    pub fn check(&mut self, record: &Record, throughput: &str) -> Result<(), Broken> {
-        let own = record.subject == OWN_SUBJECT;
-        // Two look-ups where it is new, and one where it is not: there are far more rows than labels.
-        let known = self.configs.get(&record.config_id).filter(|_| own);
-        if own && known.is_none() {
-            let config = record.config_id.parse::<Config>();
-            let config = config.map(|config| (config, config.kernel.to_string()));
-            self.configs.insert(record.config_id.clone(), config.map_err(|error| error.to_string()));
-            return self.check(record, throughput);
-        }
-        let problem = own.then(|| Problem::of_row(record));
-        let row = RowView { record, throughput, config: known, problem: problem.as_ref() };
-        for rule in RULES {
-            if let Err((column, reason)) = (rule.check)(&row) {
-                return Err(Broken { rule: rule.name, column, reason });
-            }
-        }
-        Ok(())
-    }
-}

@@ -107,7 +107,7 @@ fn other_files_and_newer_ones_are_told_apart() {
     assert_eq!(Pack::read(&newer), Err(PackError::Newer { major: MAJOR + 1, minor: MINOR }));
     assert_eq!(
         message(&newer),
-        "the pack has version 2.0, and this library reads 1.0 and older: use a newer scanbox, or have the pack written \
+        "the pack has version 3.0, and this library reads 2.0 and older: use a newer scanbox, or have the pack written \
          by this one"
     );
     // Text conversion changes a line end.

@@ -2,9 +2,9 @@
 //!
 //! Every use of a problem has a table for each set of promises that was asked for: the best that the rows show among
 //! kernels that need no more. Times are those of ordinary calls; of builds that no row is about (arrays at any element,
-//! a total beside the scan, a value in memory) a table says no loss, but those times choose and order its kernels all the
-//! same. A use that is not ordinary has a few kernels at most, and one where only the device knows how many elements
-//! there are; and more promises give it a table of its own only where they are worth it.
+//! a total beside the scan, a value in memory) a table says no loss, but those times choose and order its kernels all
+//! the same. A use that is not ordinary has a few kernels at most, and one where only the device knows how many
+//! elements there are; and more promises give it a table of its own only where they are worth it.
 
 mod chosen;
 pub mod fresh;

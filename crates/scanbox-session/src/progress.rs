@@ -35,7 +35,7 @@ impl ProgressLine {
     pub fn new(task: &str, total: u64) -> Self {
         let form = Voice::get().progress();
         let bar = (form == ProgressForm::Bar).then(|| {
-            let style = ProgressStyle::with_template("{bar:24} {pos}/{len} {wide_msg}")
+            let style = ProgressStyle::with_template("{bar:18} {pos}/{len} {wide_msg}")
                 .unwrap_or_else(|_| ProgressStyle::default_bar());
             ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr()).with_style(style)
         });
@@ -233,7 +233,7 @@ fn three_digits(gbps: f64) -> String {
 mod tests {
     use super::*;
 
-    /// The bar takes 24 columns, the counts at most 13, and a time at most 10.
+    /// The bar takes 18 columns, the counts at most 13, and a time at most 10.
     #[test]
     fn what_stands_behind_a_bar_has_room_at_80_columns() {
         let config = "b8.vec4.gather.sub.shuffle.striped.wgid.early.wg256".to_owned();
@@ -244,7 +244,7 @@ mod tests {
                 progress.done = not_ok;
                 assert!(progress.message(true).ends_with(&config));
                 let shown = progress.message(false).replace("estimating", "59 minutes left");
-                assert!(24 + 1 + 13 + 1 + shown.len() <= 80, "{shown}");
+                assert!(18 + 1 + 13 + 1 + shown.len() <= 80, "{shown}");
             }
         }
     }

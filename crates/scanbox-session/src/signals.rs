@@ -21,8 +21,8 @@ pub const INTERRUPTED_TWICE: i32 = 130;
 
 static STOP: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
-/// Whether somebody has asked the run to stop, which the first Ctrl-C or SIGTERM does, and, as other batch systems and a
-/// terminal that closes say it, SIGHUP, SIGUSR1 and SIGXCPU. A second Ctrl-C ends the process at once, and so does
+/// Whether somebody has asked the run to stop, which the first Ctrl-C or SIGTERM does, and, as other batch systems and
+/// a terminal that closes say it, SIGHUP, SIGUSR1 and SIGXCPU. A second Ctrl-C ends the process at once, and so does
 /// another signal that comes clearly later than the first request.
 ///
 /// # Errors

@@ -22,8 +22,8 @@
 // The output is one element: all of the input combined.
 #define SCANBOX_MODE_REDUCE 2
 
-// Combined with one of these: elements are combined from the last one on, element i of an inclusive scan from element i
-// to the last one, and an initial value stands behind that. Operands keep their order.
+// Combined with one of these: elements are combined from the last one on, element i of an inclusive scan from element
+// i to the last one, and an initial value stands behind that. Operands keep their order.
 #define SCANBOX_MODE_REVERSE 16
 
 // A promise: workgroups that have started make progress, whatever others wait for.

@@ -16,8 +16,8 @@ pub const SCANBOX_MODE_INCLUSIVE: u32 = 0;
 pub const SCANBOX_MODE_EXCLUSIVE: u32 = 1;
 /// The output is one element: all of the input combined.
 pub const SCANBOX_MODE_REDUCE: u32 = 2;
-/// Combined with one of these: elements are combined from the last one on, element i of an inclusive scan from element i
-/// to the last one, and an initial value stands behind that. Operands keep their order.
+/// Combined with one of these: elements are combined from the last one on, element i of an inclusive scan from element
+/// i to the last one, and an initial value stands behind that. Operands keep their order.
 pub const SCANBOX_MODE_REVERSE: u32 = 16;
 
 /// A promise: workgroups that have started make progress, whatever others wait for.

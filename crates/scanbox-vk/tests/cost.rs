@@ -85,8 +85,8 @@ fn telling_what_is_bound_allocates_nothing() {
     assert_eq!(counted, 0);
 }
 
-/// The time that a program pays, with optimisation (`cargo test -p scanbox-vk --release cost::`), is 300 ns at most; the
-/// bound for builds without is a generous one.
+/// The time that a program pays, with optimisation (`cargo test -p scanbox-vk --release cost::`), is 300 ns at most;
+/// the bound for builds without is a generous one.
 #[test]
 #[expect(clippy::print_stderr, reason = "the time is what somebody may want to know")]
 fn recording_takes_little_time() {

@@ -50,8 +50,9 @@ fn a_software_device_is_usable_and_a_warning() {
     check(&found, "device 0: 64-bit atomics", "ok", "yes");
     check(&found, "device 0: timestamps", "ok", "64 bits, 1 ns per tick");
     check(&found, "device 0: subgroups", "ok", "invocations");
-    let gives = "the device gives progress, workgroup-order";
-    check(&found, "device 0: guarantees", "ok", gives);
+    check(&found, "device 0: guarantees", "ok", "beyond what Vulkan promises the device gives progress");
+    // The list of devices says nothing of the order any more: nobody has shown it here.
+    assert!(found.iter().all(|[_, _, text, _]| !text.contains("workgroup-order")), "{found:#?}");
     check(&found, "device 0: known issue", "ok", "remedied with LP_NUM_THREADS=1");
     check(&found, "default device", "warning", "its times mean nothing for GPUs");
     check(&found, "cache folder", "ok", "not there yet, will be made");

@@ -79,9 +79,10 @@ fn a_wrong_copy_is_a_wrong_result() {
         assert_eq!(place.metadata().ceiling_gbps.len(), 7);
     };
     let all: Vec<u64> = (10..=16).map(|log| 1 << log).collect();
-    check("copy", "", &all, "wrong      the copy of 2^10, 2^11, 2^12, 2^13, 2^14, 2^15, 2^16 was wrong");
-    check("copy", "n = 4096\n", &[4096], "wrong      the copy of 2^12 was wrong");
-    check("copy", "n = 65536\n", &[65536], "wrong      the copy of 2^16 was wrong");
+    let wrong = "wrong      wrong copies, with which nothing is compared: ";
+    check("copy", "", &all, &format!("{wrong}2^10, 2^11, 2^12, 2^13, 2^14, 2^15, 2^16\n"));
+    check("copy", "n = 4096\n", &[4096], &format!("{wrong}2^12\n"));
+    check("copy", "n = 65536\n", &[65536], &format!("{wrong}2^16\n"));
 }
 
 /// Points left and wrong rows: both are told.

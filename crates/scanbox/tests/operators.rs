@@ -174,7 +174,8 @@ fn what_is_wrong_with_a_file_is_told_before_anything_runs() {
     );
     check("clash.glsl", &good, &["--op", "max"], &["--operator", "--op", "cannot be used with"]);
     check("clash.glsl", &good, &["--type", "u32"], &["cannot be used with"]);
-    check("clash.glsl", &good, &["--mode", "exclusive", "--init", "1"], &["cannot be used with"]);
+    let scale_alone = ["--init: 1 numbers, where an element of clash has 2: uint scale, uint offset"];
+    check("clash.glsl", &good, &["--mode", "exclusive", "--init", "1"], &scale_alone);
     check("clash.glsl", &good, &["--mode", "reduce", "--in-place"], &["--in-place with --mode reduce"]);
     let missing = place.run(&["space", "--operator", "nowhere.glsl", "--device", DEVICE[1]], 2).stderr;
     assert!(missing.contains("nowhere.glsl: No such file"), "{missing}");

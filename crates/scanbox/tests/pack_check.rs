@@ -18,6 +18,8 @@ use crate::sweeps::{Ended, Place, ended};
 const LABEL: &str = "pers.b1.vec4.gatherfall.sub.striped.robin.early.split.turn.wg64.u1";
 /// The same with a line.
 const IN_LINE: &str = "pers.b1.vec4.gatherfall.sub.striped.robin.early.split.block.wg64.u1";
+/// A workgroup of each tile: what begins anywhere moves over from vectors of the device, as in no persistent kernel.
+const SHIFTS: &str = "b1.vec4.gatherfall.sub.striped.wgid.early.split.turn.wg64";
 
 const PLAIN: CallUse = CallUse {
     n_on_device: false,
@@ -53,9 +55,8 @@ fn changed(folder: &Path, change: Option<(&str, &str, &str)>) -> Compiler {
     Compiler::new(Some(folder), None).unwrap()
 }
 
-/// A pack of that kernel, as these sources have it, for sums in this use.
-fn pack(place: &Place, name: &str, call_use: CallUse, change: Option<(&str, &str, &str)>) {
-    let label = if call_use.arguments == ArgumentKind::Line { IN_LINE } else { LABEL };
+/// A pack of this kernel, as these sources have it, for sums in this use.
+fn pack(place: &Place, name: &str, label: &str, call_use: CallUse, change: Option<(&str, &str, &str)>) {
     let sources = tempfile::tempdir().unwrap();
     let compiler = changed(sources.path(), change);
     let device = with_subgroups(8, false);
@@ -96,16 +97,23 @@ fn wrong_kernels_are_found() {
     };
     // With a total one of the calls has no elements. Arrays that begin anywhere begin at each of 16; where the device
     // knows how many elements there are, it says too many once.
-    for (call_use, calls) in [(TOTAL, 8), (ANYWHERE, 16), (TOLD, 8), (TOLD_IN_LINE, 8)] {
-        pack(&place, "right.scanpack", call_use, None);
+    for (label, call_use, calls) in [
+        (LABEL, TOTAL, 8),
+        (LABEL, ANYWHERE, 16),
+        (SHIFTS, ANYWHERE, 16),
+        (LABEL, TOLD, 8),
+        (IN_LINE, TOLD_IN_LINE, 8),
+    ] {
+        pack(&place, "right.scanpack", label, call_use, None);
         let right = check("right.scanpack", 0).stdout;
         let tried: serde_json::Value = serde_json::from_str(&right).unwrap();
-        assert_eq!(tried["verdicts"][0]["calls"].as_u64(), Some(calls), "{call_use}: {right}");
+        assert_eq!(tried["verdicts"][0]["calls"].as_u64(), Some(calls), "{label} {call_use}: {right}");
     }
-    for (name, call_use, file, from, to, what) in [
+    for (name, label, call_use, file, from, to, what) in [
         // Who takes states of the call before for those of this one.
         (
             "stale",
+            LABEL,
             TOTAL,
             "stages/state/turn.glsl",
             "const uint next = private_epoch == LAST_EPOCH ? FIRST_EPOCH : private_epoch + 1u;",
@@ -115,6 +123,7 @@ fn wrong_kernels_are_found() {
         // Who writes behind its memory: one state too many.
         (
             "behind",
+            LABEL,
             TOTAL,
             "stages/lookback/onward.glsl",
             "publish(tile, AGGREGATE, total);",
@@ -124,6 +133,7 @@ fn wrong_kernels_are_found() {
         // Who leaves nothing where there is nothing.
         (
             "nothing",
+            LABEL,
             TOTAL,
             "stages/tile/load_store.glsl",
             "if (ELEMENTS == 0u && tile == 0u",
@@ -133,6 +143,7 @@ fn wrong_kernels_are_found() {
         // Whose vectors come from elsewhere where the input begins two elements behind a place for vectors.
         (
             "shifted",
+            SHIFTS,
             ANYWHERE,
             "stages/tile/shifted_vectors.glsl",
             "const uint shift = MISPLACED(params.source_address);",
@@ -142,6 +153,7 @@ fn wrong_kernels_are_found() {
         // Who takes the word of the device for how many elements there are.
         (
             "beyond",
+            LABEL,
             TOLD,
             "arguments.glsl",
             "private_n = min(count.value, MAX_N);",
@@ -150,6 +162,7 @@ fn wrong_kernels_are_found() {
         ),
         (
             "beyond in a line",
+            IN_LINE,
             TOLD_IN_LINE,
             "arguments.glsl",
             "params.n = min(words[4], MAX_N);",
@@ -158,7 +171,7 @@ fn wrong_kernels_are_found() {
         ),
     ] {
         let name = format!("{name}.scanpack");
-        pack(&place, &name, call_use, Some((file, from, to)));
+        pack(&place, &name, label, call_use, Some((file, from, to)));
         let wrong = check(&name, 5);
         assert!(wrong.stdout.contains(what), "{name}: {wrong:?}");
     }

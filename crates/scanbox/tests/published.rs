@@ -144,7 +144,10 @@ fn the_ratio_to_another_implementation_is_that_of_the_benchmark() {
     let (least, most) = verdict.range.unwrap();
     for said in [
         "measured beside it in one run",
-        &format!("slower at {behind} of {} sizes", ratios.len()),
+        &match behind {
+            0 => format!("not slower at any of {} sizes", ratios.len()),
+            behind => format!("slower at {behind} of {} sizes", ratios.len()),
+        },
         &format!("{least:.2} (at "),
         &format!("to {most:.2} (at "),
     ] {

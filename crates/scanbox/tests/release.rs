@@ -89,11 +89,21 @@ fn the_script_that_packs_says_how_it_is_used() {
     assert_eq!(fs::metadata(&script).unwrap().permissions().mode() & 0o111, 0o111);
     let check = |args: &[&str], code: i32, part: &str| {
         let output = Command::new(&script).args(args).output().unwrap();
-        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        // Help that was asked for is an answer; everything else is an error.
+        let (told, other) = match code {
+            0 => (output.stdout, output.stderr),
+            _ => (output.stderr, output.stdout),
+        };
+        let told = String::from_utf8_lossy(&told).into_owned();
         assert!(output.status.code() == Some(code) && told.contains(part), "{args:?}: {told}");
+        assert!(other.is_empty(), "{args:?}: {}", String::from_utf8_lossy(&other));
     };
-    for args in [&[][..], &[""], &["--help"], &["--try"], &["out", "--from"], &["out", "--with", "x"]] {
-        check(args, 2, "scripts/package-deb FOLDER --from BINARY");
+    let usage = "scripts/package-deb FOLDER --from BINARY";
+    for args in [&[][..], &[""], &["--try"], &["out", "--from"], &["out", "--with", "x"]] {
+        check(args, 2, usage);
+    }
+    for args in ["-h", "--help"] {
+        check(&[args], 0, usage);
     }
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().to_str().unwrap();

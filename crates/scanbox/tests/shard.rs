@@ -156,7 +156,7 @@ fn a_shard_that_ended_early_goes_on() {
     let place = Place::in_memory("wall_ms_per_config = 30\n");
     let args = ["--shard", "1/3"];
     let first = place.run(&sweep("out/test.csv", &[&args[..], &["--budget", "300ms"]].concat()), 4);
-    assert!(first.stdout.contains("goes on"), "{}", first.stdout);
+    assert!(first.stdout.contains("to continue, run:"), "{}", first.stdout);
     place.script("");
     place.run(&sweep("out/test.csv", &args), 0);
     let all = place.rows().len();

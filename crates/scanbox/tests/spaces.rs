@@ -40,12 +40,10 @@ fn hash(points: &[Point]) -> u64 {
 fn a_space_is_the_same_point_for_point() {
     fn check(space: &str, element: Element, count: usize, expected: u64) {
         let points = points(space, element);
-        if (points.len(), hash(&points)) != (count, expected) {
-            eprintln!("XX {space} {element} {} {:#x}", points.len(), hash(&points));
-        }
+        assert_eq!((points.len(), hash(&points)), (count, expected), "{space}, {element}");
     }
     for element in [Element::U32, Element::F32] {
-        check("full", element, 12_147, 0);
+        check("full", element, 12_147, 0xe5f5_553f_f3d2_7475);
         check("nightly", element, 964, 0xadc9_ed4d_3134_dadf);
     }
     for element in [Element::U64, Element::F64] {
@@ -53,8 +51,8 @@ fn a_space_is_the_same_point_for_point() {
     }
     check("nightly", Element::U64, 941, 0x41cc_fc7a_1002_c55d);
     check("nightly", Element::F64, 941, 0xcc73_8dec_ac19_043b);
-    check("baked", Element::U32, 990, 0x1422_cf31_aef5_8e45);
-    check("handover", Element::U32, 2530, 0);
+    check("baked", Element::U32, 1210, 0x5880_3a6d_2b10_29f7);
+    check("handover", Element::U32, 2530, 0x9166_16ec_5eb2_851f);
     check("handover", Element::F64, 1326, 0xea48_2b9b_8b82_fb1a);
     check("problems", Element::U32, 1084, 0xa88d_806e_eb6c_93a2);
     check("families", Element::U32, 1642, 0x7cca_15c1_dc09_00bf);
@@ -69,13 +67,19 @@ fn counts(args: &[&str]) -> serde_json::Value {
 
 #[test]
 fn one_name_has_the_shapes_for_every_size_of_an_element() {
-    // No vector is wider than 16 bytes, but of elements that have 16 themselves: those come one by one, too.
-    for (element, widths) in [(Element::U32, [2, 4]), (Element::I64, [2, 2]), (Element::F64, [2, 2])] {
-        for space in ["full", "nightly"] {
-            let found: BTreeSet<u32> =
-                points(space, element).iter().map(|point| point.config.kernel.vector_width.lanes()).collect();
-            assert_eq!(found, widths.into(), "{space}, {element}");
-        }
+    // No vector is wider than 16 bytes. Elements that have 16 themselves come one by one, too, and in `full` those of 4
+    // bytes, where there are few.
+    for (space, element, widths) in [
+        ("full", Element::U32, BTreeSet::from([1, 2, 4])),
+        ("full", Element::I64, BTreeSet::from([2])),
+        ("full", Element::F64, BTreeSet::from([2])),
+        ("nightly", Element::U32, BTreeSet::from([2, 4])),
+        ("nightly", Element::I64, BTreeSet::from([2])),
+        ("nightly", Element::F64, BTreeSet::from([2])),
+    ] {
+        let found: BTreeSet<u32> =
+            points(space, element).iter().map(|point| point.config.kernel.vector_width.lanes()).collect();
+        assert_eq!(found, widths, "{space}, {element}");
     }
     assert_eq!(counts(&["--space", "full"])["configs"], 12_147);
     assert_eq!(counts(&["--space", "full", "--type", "u64"])["configs"], 3782);

@@ -13,7 +13,6 @@ const COLUMNS: usize = 120;
 const LONG: &[(&str, usize)] = &[
     ("crates/scanbox-analysis/src/compare.rs", 582),
     ("crates/scanbox-kernels/tests/problems.rs", 560),
-    ("crates/scanbox-model/src/problem.rs", 515),
     ("crates/scanbox/tests/analyze.rs", 518),
 ];
 

@@ -162,7 +162,7 @@ impl UnitsLeftOut {
 
 /// A measurement: its run, point and unit.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Measurement {
+struct TakenRow {
     run_id: String,
     config_id: String,
     n_elements: u64,
@@ -170,12 +170,12 @@ struct Measurement {
 }
 
 /// The measurements that are taken out; a file that goes on with another one repeats what that has.
-fn take(records: &mut Vec<Record>, is: impl Fn(&Record) -> bool) -> BTreeSet<Measurement> {
+fn take(records: &mut Vec<Record>, is: impl Fn(&Record) -> bool) -> BTreeSet<TakenRow> {
     let mut taken = BTreeSet::new();
     records.retain(|row| {
         let stays = !is_of_point(row) || row.status != Status::Ok || !is(row);
         if !stays {
-            taken.insert(Measurement {
+            taken.insert(TakenRow {
                 run_id: row.run_id.clone(),
                 config_id: row.config_id.clone(),
                 n_elements: row.n_elements,

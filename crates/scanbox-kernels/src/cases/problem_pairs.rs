@@ -26,8 +26,8 @@ const OF_PROBLEM: usize = 6;
 /// A value of each of them, as its place in a list of values.
 pub type ValueRow = [usize; DIMENSIONS];
 
-/// Every problem that scanbox has itself, and those of these operators: from the identity and from another value, and in
-/// both directions.
+/// Every problem that scanbox has itself, and those of these operators: from the identity and from another value, and
+/// in both directions.
 #[must_use]
 pub fn all_problems(users: &[UserOperator]) -> Vec<Problem> {
     let forward = forward_problems(users);

@@ -37,8 +37,8 @@ pub(super) fn initial_words(problem: &Problem, words: [u32; 4]) -> impl Iterator
     words.into_iter().take(count).map(PushWord::Value)
 }
 
-/// What a shader has to be compiled with that begins with an initial value. An exclusive scan of scanbox's own operators
-/// always does.
+/// What a shader has to be compiled with that begins with an initial value. An exclusive scan of scanbox's own
+/// operators always does.
 pub(super) fn init_define(problem: &Problem) -> Option<(&'static str, u32)> {
     let always = problem.mode() == Mode::Exclusive && problem.user().is_none();
     (!always).then_some(("WITH_INIT", 1))
@@ -49,8 +49,8 @@ fn swaps(problem: &Problem) -> bool {
     problem.is_reversed() && !problem.commutes()
 }
 
-/// What a shader has to be compiled with so that a user's file transforms what it loads of the input, and what it stores
-/// of the output.
+/// What a shader has to be compiled with so that a user's file transforms what it loads of the input, and what it
+/// stores of the output.
 pub(super) fn transform_defines(
     problem: &Problem,
     input: bool,

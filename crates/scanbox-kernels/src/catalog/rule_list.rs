@@ -177,7 +177,7 @@ const OF_VARIANTS: &[RuleText] = &[
     ("total-needs-scan", "A reduction has no total beside its result: the total is the result.", ""),
     (
         "init-needs-value",
-        "Who verifies has to know the initial value in memory, and the identity of a user's operator is in its file.",
+        "A verification must know the initial value in memory, and the identity of a user's operator is in its file.",
         "Say it with --init.",
     ),
     ("blocking-needs-chained-scan", "Only tiles of a chained scan can be blocked.", ""),

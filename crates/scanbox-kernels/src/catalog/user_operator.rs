@@ -166,8 +166,8 @@ pub fn operator_load(
     Plan { passes, ..check }
 }
 
-/// The plan that makes of the answer what the file of an operator makes of it as it is stored, once it is proved; `None`
-/// where it is stored as it is.
+/// The plan that makes of the answer what the file of an operator makes of it as it is stored, once it is proved;
+/// `None` where it is stored as it is.
 #[must_use]
 pub fn operator_finish(
     problem: &Problem,

@@ -4,7 +4,8 @@ use super::{CompileError, GlslText};
 
 fn none<T>(glsl: &GlslText<'_>) -> Result<T, CompileError> {
     let GlslText { name, text, defines, .. } = glsl;
-    let told = format!("there is none here for {name} ({} bytes, {} defines)", text.len(), defines.len());
+    let told =
+        format!("this build has no compiler for {name} ({} bytes, {} defines)", text.len(), defines.len());
     Err(CompileError::Compiler(told))
 }
 

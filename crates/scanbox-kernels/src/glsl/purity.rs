@@ -95,8 +95,7 @@ fn impure(words: &[u32]) -> Option<String> {
         }
         let (mut local, mut place) = (HashSet::new(), String::new());
         for (code, operands) in bodies.get(&function).into_iter().flatten() {
-            let told =
-                |what: String| Some(format!("{place}`{}` {what}, and has to be pure", plain(&function)));
+            let told = |what: String| Some(format!("{place}`{}` {what}, and must be pure", plain(&function)));
             let named = |id: &u32| {
                 names
                     .get(id)

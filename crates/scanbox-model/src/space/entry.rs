@@ -84,16 +84,19 @@ impl<T: JsonSchema> JsonSchema for Entry<T> {
     }
 }
 
-/// What lists may say beside the values of a type, for the message that ends with these.
-fn more_words<T: Typed>() -> String {
-    let Values::Words(own) = T::VALUES else { return String::new() };
+/// What is wrong with a word of a list, and what may stand there: the values, and what else lists may have. `None` of
+/// numbers.
+fn wrong_word<T: Typed>(text: &str) -> Option<String> {
+    let Values::Words(own) = T::VALUES else { return None };
     let is_own = |parameter: &&Declaration| match parameter.values {
         Values::Words(words) => words.iter().map(|word| word.word).eq(own.iter().map(|word| word.word)),
         Values::Numbers(..) => false,
     };
-    let Some(parameter) = PARAMETERS.iter().find(is_own) else { return String::new() };
+    let parameter = PARAMETERS.iter().find(is_own)?;
     let more = [(parameter.found, AUTO), (parameter.offered, ALL)];
-    more.into_iter().filter(|(may, _)| *may).map(|(_, word)| format!(", {word}")).collect()
+    let more: String =
+        more.into_iter().filter(|(may, _)| *may).map(|(_, word)| format!(", {word}")).collect();
+    Some(parameter.values.unknown(parameter.name, text) + &more)
 }
 
 struct EntryVisitor<T>(PhantomData<T>);
@@ -111,7 +114,7 @@ impl<'de, T: Typed + Deserialize<'de>> Visitor<'de> for EntryVisitor<T> {
             Ok(value) => Ok(Entry::Value(value)),
             Err(_) if text == AUTO => Ok(Entry::Auto),
             Err(_) if text == ALL => Ok(Entry::All),
-            Err(error) => Err(E::custom(format!("{error}{}", more_words::<T>()))),
+            Err(error) => Err(wrong_word::<T>(text).map_or(error, E::custom)),
         }
     }
 

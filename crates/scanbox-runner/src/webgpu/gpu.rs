@@ -309,7 +309,11 @@ impl WgpuDevice {
                     format!("the device did not finish within {seconds} s (--timeout sets the limit)");
                 Err(Failure::new(Status::Timeout, reason))
             }
-            Err(error) => Err(Failure::new(Status::RuntimeError, format!("wgpu: {error}"))),
+            Err(error) => {
+                // What a lost device did not take cannot be waited for either: the loss is what is to be told.
+                self.check()?;
+                Err(Failure::new(Status::RuntimeError, format!("wgpu: {error}")))
+            }
         }
     }
 }

@@ -190,7 +190,12 @@ fn the_examples_are_what_they_say() {
     const N: u32 = 40_003;
     for example in &EXAMPLES {
         let file = scanbox_testing::operator_files::example(example.name);
-        let init = if example.words == 4 { "1,2,3,4" } else { "1,2" };
+        // A head at the end of an array would be the answer for all that comes before it.
+        let init = match (example.name, example.words) {
+            ("segmented-sum", _) => "0,2",
+            (_, 4) => "1,2,3,4",
+            _ => "1,2",
+        };
         for (mode, direction, begins) in [
             (Mode::Inclusive, Direction::Forward, false),
             (Mode::Exclusive, Direction::Forward, false),

@@ -1,6 +1,6 @@
 //! What a pack chooses on a device, before anybody has opened it: what the library will run there.
 
-use scanbox_kernels::packing::scan_problem;
+use scanbox_kernels::packing::{config_of, scan_problem};
 use scanbox_model::config::Config;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::Problem;
@@ -21,8 +21,9 @@ pub fn chosen(
     let scan = scan_problem(problem);
     let wish = Wish { scan: &scan, call_use, promised };
     let chosen = pack.choose(&wish, &seen(device), n).map_err(|why| why.to_string())?;
-    let label = &pack.data().recipes[usize::from(chosen.recipe)].label;
-    let config = label.parse().map_err(|_| format!("{label} is not a label of this version"))?;
+    let packed = &pack.data().recipes[usize::from(chosen.recipe)];
+    let config =
+        config_of(packed).ok_or_else(|| format!("{} is not a label of this version", packed.label))?;
     Ok((config, chosen.reason))
 }
 

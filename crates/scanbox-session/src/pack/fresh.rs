@@ -7,9 +7,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use scanbox_kernels::catalog::{self, Variant};
 use scanbox_kernels::glsl::{CompileError, Compiler};
-use scanbox_kernels::packing::{module_hash, problem_of};
+use scanbox_kernels::packing::{config_of, module_hash, problem_of};
 use scanbox_kernels::plan::Shader;
-use scanbox_model::config::Config;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::parameters::Parameter;
 use scanbox_model::problem::Problem;
@@ -83,7 +82,7 @@ impl Modules<'_> {
         problem: &Problem,
         call_use: CallUse,
     ) -> Result<bool, CompileError> {
-        let Ok(config) = packed.label.parse::<Config>() else { return Ok(false) };
+        let Some(config) = config_of(packed) else { return Ok(false) };
         let data = pack.data();
         let subgroup_size =
             packed.recipe.modules().next().map(|place| data.modules[usize::from(*place)].subgroup_size);

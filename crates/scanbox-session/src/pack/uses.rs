@@ -71,8 +71,8 @@ fn traits_beside_arguments(call_use: CallUse) -> usize {
 }
 
 /// How many kernels a set of promises has for a use at most. Each is a build of its own, and few that are good in
-/// different places are nearly as fast as all; those that clear their memory are good in fewer places. Of uses with many
-/// traits there are many, and few programs have one.
+/// different places are nearly as fast as all; those that clear their memory are good in fewer places. Of uses with
+/// many traits there are many, and few programs have one.
 pub(super) fn most_kernels(call_use: CallUse) -> Option<usize> {
     match traits_beside_arguments(call_use) {
         0 => None,

@@ -168,8 +168,8 @@ mod tests {
     }
 
     /// A sweep whose rows cost `fixed` seconds and `each` per element, times a factor of its config that is up to
-    /// `spread` in either direction; `stray`: one row in fifty takes so many times as long, and the first one as long as
-    /// a fiftieth of all.
+    /// `spread` in either direction; `stray`: one row in fifty takes so many times as long, and the first one as long
+    /// as a fiftieth of all.
     fn made(
         configs: usize,
         sizes: &[u32],

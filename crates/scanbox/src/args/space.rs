@@ -25,8 +25,8 @@ const SIZES_NAMED: usize = 8;
 /// Which part of which space.
 #[derive(Debug, Args)]
 pub struct SpaceSelection {
-    /// The space: thesis, quick, full, baked, handover, nightly, problems, families, safe, thesis-webgpu, webgpu, or the
-    /// path of a .toml file
+    /// The space: thesis, quick, full, baked, handover, nightly, problems, families, safe, thesis-webgpu, webgpu, or
+    /// the path of a .toml file
     #[arg(long, default_value = "thesis", value_name = "NAME|FILE")]
     pub space: String,
 

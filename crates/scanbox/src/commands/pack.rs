@@ -93,8 +93,8 @@ pub struct PackArgs {
     #[arg(long, value_name = "PACK", conflicts_with_all = ["files", "operator", "other_sources"])]
     show: Option<PathBuf>,
 
-    /// With --show: where its kernels were compiled of other sources, compile what is in it again, and say what comes out
-    /// otherwise
+    /// With --show: where its kernels were compiled of other sources, compile what is in it again, and say what comes
+    /// out otherwise
     #[arg(long, requires = "show")]
     again: bool,
 
@@ -283,8 +283,8 @@ fn show(path: &Path, args: &PackArgs, tools: &Tools) -> anyhow::Result<Exit> {
     answered(print(&contents, args.format), Exit::Done)
 }
 
-/// What is to be said of a pack whose kernels were compiled of other sources than those of this program. `again`: whether
-/// to see what they compile to now.
+/// What is to be said of a pack whose kernels were compiled of other sources than those of this program. `again`:
+/// whether to see what they compile to now.
 fn remark_of_sources(pack: &Pack, again: bool, tools: &Tools) -> anyhow::Result<Option<String>> {
     let compiler = tools.compiler()?;
     let (its, ours) = (&pack.data().kernel_hash, compiler.kernel_hash());

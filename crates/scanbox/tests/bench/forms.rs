@@ -6,7 +6,7 @@ use std::path::Path;
 
 use scanbox_model::call_form::CallForm;
 use scanbox_model::csv_file;
-use scanbox_model::record::{COLUMNS, Cache, Record, Status};
+use scanbox_model::record::{COLUMNS, Cache, Record, RoundMedians, Status};
 use serde_json::Value;
 
 use super::bench;
@@ -106,6 +106,7 @@ fn forms_are_held_against_their_own_run() {
                 reason: "3 elements are wrong".to_owned(),
                 steady: None,
                 span: None,
+                round_medians_ns: RoundMedians::default(),
                 ..row.clone()
             },
             _ => row.clone(),

@@ -77,7 +77,9 @@ fn a_submission_that_dawn_refuses_is_a_failure_and_no_time() {
 fn ready(device: &mut WebGpu, compiler: &Compiler, plan: &Plan) {
     let shaders: Vec<_> = plan.passes.iter().map(|pass| pass.shader.clone()).collect();
     let modules: Vec<_> = compiler.compile_all(&shaders).into_iter().map(Result::unwrap).collect();
-    device.create_pipelines(&modules).into_iter().for_each(|made| drop(made.unwrap()));
+    device.create_pipelines(&modules).into_iter().for_each(|made| {
+        made.unwrap();
+    });
 }
 
 #[test]

@@ -7,24 +7,25 @@ var<workgroup> shared_shares: array<Element, MOST_SUBGROUPS>;
 
 fn shares_combined(share: Element) -> Element {
     let part = row_reduce(share);
-    if (MOST_SUBGROUPS == 1u) { return part; }
+#if MOST_SUBGROUPS == 1
+    return part;
+#else
     if (lane == 0u) { shared_shares[own_subgroup] = part; }
     workgroupBarrier();
-#if SUBGROUPS
-    if (MOST_SUBGROUPS > FEW_SUBGROUPS) {
-        var all = identity();
-        for (var first = 0u; first < subgroups; first += subgroup_length) {
-            let other = first + lane;
-            var theirs = identity();
-            if (other < subgroups) { theirs = shared_shares[other]; }
-            all = combine(all, row_reduce(theirs));
-        }
-        return all;
+#if MOST_SUBGROUPS > FEW_SUBGROUPS
+    var total = identity();
+    for (var first = 0u; first < subgroups; first += subgroup_length) {
+        let other = first + lane;
+        var theirs = identity();
+        if (other < subgroups) { theirs = shared_shares[other]; }
+        total = combine(total, row_reduce(theirs));
     }
-#endif
+#else
     var total = shared_shares[0];
-    for (var other = 1u; other < subgroups; other++) {
-        total = combine(total, shared_shares[other]);
-    }
+#for other in 1..MOST_SUBGROUPS
+    if (other < subgroups) { total = combine(total, shared_shares[other]); }
+#endfor
+#endif
     return total;
+#endif
 }

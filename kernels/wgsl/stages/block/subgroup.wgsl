@@ -5,28 +5,31 @@
 var<workgroup> shared_totals: array<Element, MOST_SUBGROUPS>;
 
 fn combine_totals(total: Element) -> Block {
-    if (MOST_SUBGROUPS == 1u) { return Block(identity(), total); }
+#if MOST_SUBGROUPS == 1
+    return Block(identity(), total);
+#else
     if (lane == 0u) { shared_totals[own_subgroup] = total; }
     workgroupBarrier();
     var block = Block(identity(), identity());
-#if SUBGROUPS
-    if (MOST_SUBGROUPS > FEW_SUBGROUPS) {
-        for (var first = 0u; first < subgroups; first += subgroup_length) {
-            let other = first + lane;
-            var theirs = identity();
-            if (other < subgroups) { theirs = shared_totals[other]; }
-            block.total = combine(block.total, row_reduce(theirs));
-            let earlier = select(identity(), theirs, other < own_subgroup);
-            block.before = combine(block.before, row_reduce(earlier));
-        }
-        return block;
+#if MOST_SUBGROUPS > FEW_SUBGROUPS
+    for (var first = 0u; first < subgroups; first += subgroup_length) {
+        let other = first + lane;
+        var theirs = identity();
+        if (other < subgroups) { theirs = shared_totals[other]; }
+        block.total = combine(block.total, row_reduce(theirs));
+        let earlier = select(identity(), theirs, other < own_subgroup);
+        block.before = combine(block.before, row_reduce(earlier));
     }
-#endif
-    for (var other = 0u; other < subgroups; other++) {
+#else
+#for other in 0..MOST_SUBGROUPS
+    if (other < subgroups) {
         if (other == own_subgroup) { block.before = block.total; }
         block.total = combine(block.total, shared_totals[other]);
     }
+#endfor
+#endif
     return block;
+#endif
 }
 
 fn block_scan(items: ptr<function, array<Vector, BATCH_SIZE>>) -> Block {

@@ -2,8 +2,8 @@
 // Stage: blocking. Tiles whose workgroup behaves as if it had lost its processor before it could publish its total: 1
 // in 2^BLOCKING, the first one among them. What such a tile publishes after its own lookback, it publishes.
 //
-// LATE: workgroups are late beyond all measure. 63 of 64 tiles never publish a prefix, so that lookbacks are long; where
-// others stand in for a tile, 3 of 4 publish no total either. With it, looks come early too (stages/state).
+// LATE: workgroups are late beyond all measure. 63 of 64 tiles never publish a prefix, so that lookbacks are long;
+// where others stand in for a tile, 3 of 4 publish no total either. With it, looks come early too (stages/state).
 fn is_blocked(tile: u32) -> bool {
 #if LATE && LOOKBACK == LOOKBACK_FALLBACK
     return (tile & 3u) != 3u;

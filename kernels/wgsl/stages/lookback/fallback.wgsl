@@ -82,9 +82,9 @@ fn walk_back(from_: Walk) -> Walk {
 // The total of a full tile, from the input.
 fn total_of_tile(tile: u32) -> Element {
     var share = identity();
-    for (var k = 0u; k < BATCH_SIZE; k++) {
+#for k in 0..BATCH_SIZE
         share = combine(share, vector_total(source_at(tile * TILE_VECTORS + k * WORKGROUP_SIZE + rank)));
-    }
+#endfor
     return shares_combined(share);
 }
 

@@ -14,7 +14,8 @@
 // packed: one word. Bits 31..30 state, 29..0 value; zero before each call (thesis 4.6).
 // LATE: the first looks of an invocation come early, as where workgroups run side by side: of four in a row, one at
 //   least sees all that is there, and others what was there before this call (split), half of a state, or halves of two
-//   states. Later looks see all, as patience is with the tile that is missing last. 1 of 8 insertions is lost on its way.
+//   states. Later looks see all, as patience is with the tile that is missing last. 1 of 8 insertions is lost on its
+//   way.
 //
 // split: two words, each with 14 bits of epoch, 2 of state, 16 of the value. The words of 32 states in a row are a row
 //   each (Smith, Levien and Owens, "Decoupled Fallback", 2025).

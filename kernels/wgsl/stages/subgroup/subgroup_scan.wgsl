@@ -3,6 +3,8 @@
 // through shared memory. Called by all invocations of the workgroup together; with subgroups, by whole ones.
 //
 // row_reduce(x): the x of all, in all of them. row_scan(x): what comes before each, and that.
+// In kernels that scan tile after tile (SCANS_IN_LOOPS), shuffles stand in the loop that reductions stand in, which a
+// driver goes wrong on (configs/known_issues.toml): there, a sum is the end of a scan.
 // subgroup_scan(items): turns the items of a subgroup into their scan; returns their total, in all its invocations.
 
 struct Row { before: Element, total: Element }
@@ -10,7 +12,9 @@ struct Row { before: Element, total: Element }
 #if SUBGROUPS
 
 fn row_reduce(x: Element) -> Element {
-#if OPERATOR == OPERATOR_ADD
+#if SCANS_IN_LOOPS && NVIDIA_REDUCTIONS_BESIDE_SHUFFLES
+    return row_scan(x).total;
+#elif OPERATOR == OPERATOR_ADD
     return subgroupAdd(x);
 #elif OPERATOR == OPERATOR_MIN
     return subgroupMin(x);
@@ -80,19 +84,19 @@ fn any_of_subgroup(holds: bool) -> bool { return holds; }
 fn subgroup_scan(items: ptr<function, array<Vector, BATCH_SIZE>>) -> Element {
 #if LOAD_LAYOUT == LOAD_LAYOUT_STRIPED
     var running = identity();
-    for (var k = 0u; k < BATCH_SIZE; k++) {
+#for k in 0..BATCH_SIZE
         let scanned = vector_scan((*items)[k]);
         let row = row_scan(last_of(scanned));
         let before = combine(running, row.before);
         (*items)[k] = in_mode(vector_add(scanned, before), before);
         running = combine(running, row.total);
-    }
+#endfor
     return running;
 #else
     let row = row_scan(thread_scan(items));
-    for (var k = 0u; k < BATCH_SIZE; k++) {
+#for k in 0..BATCH_SIZE
         (*items)[k] = vector_add((*items)[k], row.before);
-    }
+#endfor
     return row.total;
 #endif
 }

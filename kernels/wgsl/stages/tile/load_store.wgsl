@@ -54,7 +54,7 @@ fn store_vector(at: u32, v: Vector) {
 
 #if LOAD_LAYOUT == LOAD_LAYOUT_TRANSPOSED && BATCH_SIZE > 1
 
-const ROUND_ROWS = BATCH_SIZE / TRANSPOSE_ROUNDS;
+#define ROUND_ROWS BATCH_SIZE / TRANSPOSE_ROUNDS
 const ROUND_VECTORS = ROUND_ROWS * WORKGROUP_SIZE;
 const PAD_PERIOD = 32u / LANES;
 var<workgroup> shared_exchange: array<Vector, ROUND_VECTORS + ROUND_VECTORS / PAD_PERIOD>;
@@ -65,8 +65,8 @@ fn exchange_index(v: u32) -> u32 { return v + v / PAD_PERIOD; }
 fn load_tile(tile: u32, items: ptr<function, array<Vector, BATCH_SIZE>>) {
     let begin = tile * TILE_VECTORS;
     let full = is_full(tile);
-    for (var turn = 0u; turn < TRANSPOSE_ROUNDS; turn++) {
-        for (var row = 0u; row < ROUND_ROWS; row++) {
+#for turn in 0..TRANSPOSE_ROUNDS
+#for row in 0..ROUND_ROWS
             let v = row * WORKGROUP_SIZE + rank;
             let at = begin + turn * ROUND_VECTORS + v;
             if (full) {
@@ -74,31 +74,31 @@ fn load_tile(tile: u32, items: ptr<function, array<Vector, BATCH_SIZE>>) {
             } else {
                 shared_exchange[exchange_index(v)] = load_vector(at);
             }
-        }
+#endfor
         workgroupBarrier();
-        for (var k = 0u; k < BATCH_SIZE; k++) {
+#for k in 0..BATCH_SIZE
             let v = rank * BATCH_SIZE + k;
             if (v / ROUND_VECTORS == turn) {
                 (*items)[k] = shared_exchange[exchange_index(v % ROUND_VECTORS)];
             }
-        }
+#endfor
         workgroupBarrier();
-    }
+#endfor
 }
 
 #if IN_PLACE || MODE != MODE_REDUCE
 fn store_items(tile: u32, items: ptr<function, array<Vector, BATCH_SIZE>>) {
     let begin = tile * TILE_VECTORS;
     let full = is_full(tile);
-    for (var turn = 0u; turn < TRANSPOSE_ROUNDS; turn++) {
-        for (var k = 0u; k < BATCH_SIZE; k++) {
+#for turn in 0..TRANSPOSE_ROUNDS
+#for k in 0..BATCH_SIZE
             let v = rank * BATCH_SIZE + k;
             if (v / ROUND_VECTORS == turn) {
                 shared_exchange[exchange_index(v % ROUND_VECTORS)] = (*items)[k];
             }
-        }
+#endfor
         workgroupBarrier();
-        for (var row = 0u; row < ROUND_ROWS; row++) {
+#for row in 0..ROUND_ROWS
             let v = row * WORKGROUP_SIZE + rank;
             let at = begin + turn * ROUND_VECTORS + v;
             if (full) {
@@ -106,9 +106,9 @@ fn store_items(tile: u32, items: ptr<function, array<Vector, BATCH_SIZE>>) {
             } else {
                 store_vector(at, shared_exchange[exchange_index(v)]);
             }
-        }
+#endfor
         workgroupBarrier();
-    }
+#endfor
 }
 #endif
 
@@ -117,13 +117,13 @@ fn store_items(tile: u32, items: ptr<function, array<Vector, BATCH_SIZE>>) {
 fn load_tile(tile: u32, items: ptr<function, array<Vector, BATCH_SIZE>>) {
     let begin = tile * TILE_VECTORS;
     if (is_full(tile)) {
-        for (var k = 0u; k < BATCH_SIZE; k++) {
+#for k in 0..BATCH_SIZE
             (*items)[k] = source_at(begin + item_vector(k));
-        }
+#endfor
     } else {
-        for (var k = 0u; k < BATCH_SIZE; k++) {
+#for k in 0..BATCH_SIZE
             (*items)[k] = load_vector(begin + item_vector(k));
-        }
+#endfor
     }
 }
 
@@ -131,13 +131,13 @@ fn load_tile(tile: u32, items: ptr<function, array<Vector, BATCH_SIZE>>) {
 fn store_items(tile: u32, items: ptr<function, array<Vector, BATCH_SIZE>>) {
     let begin = tile * TILE_VECTORS;
     if (is_full(tile)) {
-        for (var k = 0u; k < BATCH_SIZE; k++) {
+#for k in 0..BATCH_SIZE
             target_[begin + item_vector(k)] = (*items)[k];
-        }
+#endfor
     } else {
-        for (var k = 0u; k < BATCH_SIZE; k++) {
+#for k in 0..BATCH_SIZE
             store_vector(begin + item_vector(k), (*items)[k]);
-        }
+#endfor
     }
 }
 #endif
@@ -148,9 +148,9 @@ fn store_items(tile: u32, items: ptr<function, array<Vector, BATCH_SIZE>>) {
 // Stores the scanned items of a tile behind what comes before them.
 fn store_tile(tile: u32, items: ptr<function, array<Vector, BATCH_SIZE>>, prefix: Element) {
     let before = what_comes_first(prefix);
-    for (var k = 0u; k < BATCH_SIZE; k++) {
+#for k in 0..BATCH_SIZE
         (*items)[k] = vector_add((*items)[k], before);
-    }
+#endfor
     store_items(tile, items);
 }
 #endif

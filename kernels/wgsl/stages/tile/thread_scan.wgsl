@@ -28,19 +28,19 @@ fn in_mode(scanned: Vector, before: Element) -> Vector {
 
 fn thread_total(items: ptr<function, array<Vector, BATCH_SIZE>>) -> Element {
     var total = vector_total((*items)[0]);
-    for (var k = 1u; k < BATCH_SIZE; k++) {
+#for k in 1..BATCH_SIZE
         total = combine(total, vector_total((*items)[k]));
-    }
+#endfor
     return total;
 }
 
 // Turns the items of an invocation, a run of successive vectors, into their scan. Returns: their total.
 fn thread_scan(items: ptr<function, array<Vector, BATCH_SIZE>>) -> Element {
     var running = identity();
-    for (var k = 0u; k < BATCH_SIZE; k++) {
+#for k in 0..BATCH_SIZE
         let scanned = vector_add(vector_scan((*items)[k]), running);
         (*items)[k] = in_mode(scanned, running);
         running = last_of(scanned);
-    }
+#endfor
     return running;
 }

@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gpu_allocator::MemoryLocation;
-use scanbox_kernels::plan::PlanKind;
+use scanbox_kernels::plan::{Plan, PlanKind};
+use scanbox_model::record::Status;
 
-use super::super::buffer::Buffer;
+use super::super::buffer::{Buffer, BufferOffset};
 use super::super::device::Gpu;
-use super::GUARD_BYTES;
 use super::upload::Slot;
+use super::{GUARD_BYTES, Memory};
 use crate::backend::{Failure, cold_slots};
 
 /// Slots of cold buffers begin where a new allocation would: on a boundary of any cache line.
@@ -67,5 +68,96 @@ impl Cold {
         recorder.submit()?;
         slot.pending = true;
         slot.wait(limit)
+    }
+}
+
+/// What the memory has of cold calls.
+impl Memory {
+    /// Sees to the buffers that cold calls on this many bytes of input rotate over. The first pair are the ordinary
+    /// input and output; the others begin as copies of them.
+    pub fn reserve_cold(&mut self, bytes: u64, limit: Duration) -> Result<(), Failure> {
+        if self.cold.as_ref().is_some_and(|cold| cold.bytes == bytes) {
+            return Ok(());
+        }
+        // The old ones go first: both together may not fit.
+        self.cold = None;
+        // An input that was made on the device needed none.
+        self.reserve_staging()?;
+        let (Some(large), Some(slot)) = (&self.large, self.staging.first_mut()) else {
+            return Err(Failure::new(Status::RuntimeError, "a cold call needs an input, and none is loaded"));
+        };
+        let cold = self.cold.insert(Cold::new(&self.gpu, bytes)?);
+        cold.fill((&large.input, large.end_of(bytes)), true, slot, limit)
+    }
+
+    /// Makes the inputs of cold calls anew, where there are any.
+    pub fn renew_inputs(&mut self, limit: Duration) -> Result<(), Failure> {
+        let Self { cold: Some(cold), large: Some(large), staging, .. } = self else { return Ok(()) };
+        staging
+            .first_mut()
+            .map_or(Ok(()), |slot| cold.fill((&large.input, large.end_of(cold.bytes)), false, slot, limit))
+    }
+
+    /// The slot of the next cold call.
+    pub fn next_slot(&self) -> u64 {
+        self.cold.as_ref().map_or(0, |cold| cold.next)
+    }
+
+    /// So many cold calls are recorded.
+    pub fn use_slots(&mut self, calls: u64) {
+        if let Some(cold) = &mut self.cold {
+            cold.next = (cold.next + calls) % cold.slots;
+        }
+    }
+
+    /// How many slots cold calls rotate over.
+    pub fn slots(&self) -> u64 {
+        self.cold.as_ref().map_or(1, |cold| cold.slots)
+    }
+
+    /// Input and output of a slot, modulo the number of slots. Slot 0 is the ordinary pair, which needs no others.
+    pub fn slot(&self, slot: u64) -> Result<[BufferOffset<'_>; 2], Failure> {
+        let missing = || Failure::new(Status::RuntimeError, "no input is loaded");
+        let (input, output) = self.input_and_output().ok_or_else(missing)?;
+        let begin = |bytes: u64| self.large.as_ref().map_or(0, |large| large.end_of(bytes));
+        let begin = self.cold.as_ref().map_or(0, |cold| begin(cold.bytes));
+        let ordinary =
+            [BufferOffset { buffer: input, offset: begin }, BufferOffset { buffer: output, offset: 0 }];
+        let Some(cold) = self.cold.as_ref().filter(|cold| !slot.is_multiple_of(cold.slots)) else {
+            return Ok(ordinary);
+        };
+        let other = slot % cold.slots - 1;
+        Ok([(&cold.inputs, cold.stride), (&cold.outputs, cold.output_stride)]
+            .map(|(buffer, stride)| BufferOffset { buffer, offset: other * stride }))
+    }
+
+    /// Copies the input into the output of every slot, unless the calls of this plan go on there: who works in place
+    /// finds its input in its output, and what its earlier calls have made of it.
+    pub fn fill_outputs(&mut self, plan: &Plan, limit: Duration) -> Result<(), Failure> {
+        let Self { cold: Some(cold), large: Some(large), output: Some(output), staging, .. } = self else {
+            return Ok(());
+        };
+        let Some(slot) = staging.first_mut().filter(|_| cold.used_by.as_ref() != Some(&plan.kind)) else {
+            return Ok(());
+        };
+        slot.wait(limit)?;
+        let mut recorder = slot.commands.begin()?;
+        let begin = large.end_of(cold.bytes);
+        recorder.copy((&large.input, begin), (output, 0), cold.bytes);
+        for other in 0..cold.slots - 1 {
+            recorder.copy((&large.input, begin), (&cold.outputs, other * cold.output_stride), cold.bytes);
+        }
+        recorder.submit()?;
+        slot.pending = true;
+        slot.wait(limit)?;
+        cold.used_by = Some(plan.kind.clone());
+        Ok(())
+    }
+
+    /// The calls of somebody else begin.
+    pub fn renew_outputs(&mut self) {
+        if let Some(cold) = &mut self.cold {
+            cold.used_by = None;
+        }
     }
 }

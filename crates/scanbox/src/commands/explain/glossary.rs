@@ -112,6 +112,11 @@ pub const GLOSSARY: &[GlossaryEntry] = &[
         &["lead", "more"],
         "By how much the best config of a size is faster than the runner-up, in percent. A small one may be chance.",
     ),
+    (
+        &["of all"],
+        "How much slower a pack is than the fastest kernel of the size, wherever arguments stand. The column before it: \
+        than the fastest with arguments in the same place.",
+    ),
     (&["level"], "The input, or the totals of the tiles of the level before, as an array."),
     (
         &[
@@ -154,6 +159,13 @@ pub const GLOSSARY: &[GlossaryEntry] = &[
     (
         &["problem", "element"],
         "What is computed: mode (inclusive, exclusive, reduce), element type, operator, in place or not.",
+    ),
+    (
+        &["push us", "longer by ns", "at most ns", "keeps it"],
+        "A config with its arguments in memory or in the pipeline, held against itself with push constants, in a \
+        benchmark that has both: the time of a call with push constants, by how much its own takes longer (and the \
+        interval that holds that at 95 %), how much longer it may take (1 % or 30 ns, the larger), and whether the \
+        upper end of the interval keeps that.",
     ),
     (
         &["push", "block - push", "baked - push", "form"],
@@ -209,7 +221,7 @@ pub const GLOSSARY: &[GlossaryEntry] = &[
     (
         &["tile state"],
         "What a tile tells later tiles: nothing yet (INVALID), its own total (AGGREGATE), the total of all \
-        elements up to its end (INCLUSIVE).",
+        elements up to and including its own (INCLUSIVE).",
     ),
     (&["total", "prefix"], "All elements of a tile combined; all elements before a tile combined."),
     (
