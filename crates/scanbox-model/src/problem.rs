@@ -79,7 +79,7 @@ parameter! {
         /// From the first one on: element i of the output has what stands before element i of the input.
         Forward = "forward" / "",
         /// From the last one on: element i of the output has what stands behind element i of the input. The operands
-        /// keep their order: x[i] op x[i + 1] op ... op x[n - 1], and an initial value behind them.
+        /// keep their order: `x[i] op x[i + 1] op ... op x[n - 1]`, and an initial value behind them.
         Reverse = "reverse" / "reverse",
     }
 }

@@ -133,7 +133,7 @@ impl PackContents<'_> {
         let width = if let Style::Text { width } = style { width } else { None };
         for ((_, labels, loss), (table, uses)) in others {
             let head = format!("{labels}, needs {}; {loss}:", table.needs);
-            writeln!(out, "{}", fold("  ", &head, 4, width))?;
+            writeln!(out, "{}", fold("  ", &head, 2, width))?;
             writeln!(out, "{}", fold("    ", &uses.join(", "), 4, width))?;
         }
         self.portable(problem, style, out)

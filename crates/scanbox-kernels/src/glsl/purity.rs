@@ -111,7 +111,7 @@ fn impure(words: &[u32]) -> Option<String> {
                 }
                 spirv::PARAMETER => local.extend(operands.get(1)),
                 spirv::VARIABLE if operands.get(2) == Some(&spirv::IN_FUNCTION) => {
-                    local.extend(operands.get(1))
+                    local.extend(operands.get(1));
                 }
                 spirv::CALL => {
                     to_see.extend(operands.get(2));

@@ -164,9 +164,8 @@ impl TextPage<'_> {
             Some(choice) => self.best_kernel(device, choice, out)?,
         }
         self.dropped(&device.eligibility, out)?;
-        match &device.portfolio {
-            Some(portfolio) => self.portfolio(portfolio, device.choice.as_ref(), out)?,
-            None => {}
+        if let Some(portfolio) = &device.portfolio {
+            self.portfolio(portfolio, device.choice.as_ref(), out)?;
         }
         self.ranges(device, out)
     }

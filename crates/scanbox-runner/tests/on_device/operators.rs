@@ -229,7 +229,9 @@ fn the_examples_are_what_they_say() {
                     assert!(example.same(&right[index][..words], &answer[at]), "{what}");
                 }
                 let different = right.windows(2).filter(|pair| pair[0] != pair[1]).count();
-                let least = if kind == InputKind::Random { N as usize / 50 } else { 1 };
+                // From behind, a sum of segments ends at the first head.
+                let ends_early = problem.is_reversed() && example.name == "segmented-sum";
+                let least = if kind == InputKind::Random && !ends_early { N as usize / 50 } else { 1 };
                 assert!(different >= least, "{problem} of input {input} changes {different} times");
             }
         }

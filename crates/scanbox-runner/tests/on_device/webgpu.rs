@@ -314,7 +314,9 @@ fn what_stands_in_for_silent_tiles_is_right_and_else_found() {
     ] {
         let is_wrong = from != to;
         let change = |text: String| {
-            assert!(!is_wrong || text.matches(from).count() == 1, "{from}");
+            // What is in a loop is there once for each of its four rounds.
+            let times = if from.contains("k *") { 4 } else { 1 };
+            assert!(!is_wrong || text.matches(from).count() == times, "{from}");
             silent(if is_wrong { text.replace(from, to) } else { text })
         };
         let plan = bench.changed("b4.vec4.fallback.sub.striped.split.wg64", &problem, n, change).unwrap();

@@ -56,7 +56,8 @@ pub struct ProblemArgs {
     #[arg(help_heading = HEADING, long)]
     in_place: bool,
 
-    /// Suffixes in place of prefixes: element i combines what stands from element i on, x[i] op ... op x[n - 1] op init
+    /// Suffixes in place of prefixes: element i combines the elements from i to the last one, in this order, and then
+    /// the initial value
     #[arg(help_heading = HEADING, long)]
     reverse: bool,
 }

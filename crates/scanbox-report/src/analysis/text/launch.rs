@@ -56,8 +56,7 @@ impl TextPage<'_> {
             return Ok(());
         }
         self.gap(out)?;
-        let heading =
-            format!("Launch in ranges: within {} % of the best at every measured size", NEAR_PPM / 10_000);
+        let heading = format!("Launch in ranges: at most {} % slower at measured sizes", NEAR_PPM / 10_000);
         self.heading(3, &heading, out)?;
         let mut grid = Grid::new([
             GridColumn::words("elements"),

@@ -253,5 +253,5 @@ pub fn entry(subject: &str) -> Option<&'static GlossaryEntry> {
         word.strip_suffix(" GB/s").unwrap_or(word).trim_end_matches(',').to_lowercase()
     };
     let is_asked = |word: &&str| plain(word) == plain(subject);
-    exact.or_else(|| GLOSSARY.iter().find(|(words, _)| words.iter().any(|word| is_asked(&word))))
+    exact.or_else(|| GLOSSARY.iter().find(|(words, _)| words.iter().any(is_asked)))
 }

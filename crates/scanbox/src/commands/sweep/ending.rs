@@ -97,7 +97,7 @@ pub fn summarise(
         passed: passed.map(|(issue, rows)| known_issues::unexpected_pass(issue, rows)).collect(),
     };
     let written = print(&ending, format);
-    let unpublished = published.map_or_else(|error| Some(format!("{error:#}")), |off| off);
+    let unpublished = published.unwrap_or_else(|error| Some(format!("{error:#}")));
     for error in trouble.into_iter().chain(nothing_ok).chain(unpublished) {
         note(&format!("error: {error}"));
     }
