@@ -12,6 +12,7 @@ use std::sync::{Arc, LazyLock};
 
 pub use self::cache::Cache;
 use self::cell::CsvCell;
+pub use self::cell::{Flag, Ratio, RoundMedians};
 pub use self::selection::{Selection, Selections};
 pub use self::status::Status;
 use crate::api::Api;
@@ -198,18 +199,6 @@ pub struct UnknownCell {
     /// Its text.
     pub text: String,
 }
-
-/// Yes or nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Flag(pub bool);
-
-/// Times in nanoseconds, one of each round, to a tenth.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct RoundMedians(pub Vec<f64>);
-
-/// A small share, written with three significant digits.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
-pub struct Ratio(pub f64);
 
 /// Which of the two times an answer is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

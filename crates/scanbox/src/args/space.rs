@@ -103,8 +103,8 @@ impl SpaceSelection {
         Ok(Some(load_space("safe", problem)?.with_sizes(space.sizes.clone())))
     }
 
-    /// The points that are measured first where time is short: what led on devices that were swept, with its neighbours,
-    /// as space `nightly` has it, at the sizes of a space.
+    /// The points that are measured first where time is short: what led on devices that were swept, with its
+    /// neighbours, as space `nightly` has it, at the sizes of a space.
     ///
     /// # Errors
     /// When the points cannot be enumerated.

@@ -35,9 +35,8 @@ impl TextPage<'_> {
             // Where there is one, it decides.
             GridColumn::numbers("confirmed").unless_empty(),
             GridColumn::numbers("registers").expendable(3),
-            // How many are there at a time.
-            GridColumn::numbers("subgroups/SIMD").expendable(4),
-            GridColumn::numbers("workgroups/unit").expendable(5),
+            GridColumn::numbers("subgroups_per_simd").expendable(4),
+            GridColumn::numbers("workgroups_held").expendable(5),
         ]);
         let told = |count: u16| if count == 0 { String::new() } else { count.to_string() };
         let mut push = |n: String, place: &str, cell: &Cell| {
