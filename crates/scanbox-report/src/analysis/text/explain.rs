@@ -49,7 +49,7 @@ impl TextPage<'_> {
                 cell.q3_ns.to_string(),
                 cell.samples.to_string(),
                 cell.confirmed_ns.map_or_else(String::new, |ns| ns.to_string()),
-                told(cell.occupancy.registers.into()),
+                told(cell.occupancy.registers),
                 told(cell.occupancy.subgroups_per_simd.into()),
                 told(cell.occupancy.workgroups_held.into()),
             ]);
