@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use scanbox_model::config::{Config, Kernel};
 use scanbox_model::device::DeviceKind;
-use scanbox_model::record::Status;
+use scanbox_model::record::{Record, Status};
 
 pub use crate::identity::DeviceIdentity;
 use crate::pool::UnitPool;
@@ -85,6 +85,32 @@ pub struct Cell {
     pub resolution_ns: f64,
     /// Median time by the confirmation of the sweep, where the config took part in it.
     pub confirmed_ns: Option<u64>,
+    /// What the driver told of its kernel.
+    pub occupancy: Occupancy,
+}
+
+/// What a kernel takes of a unit and how much of it is there at a time, in four bytes: there are millions of rows. A 0
+/// says that nobody told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Occupancy {
+    /// Registers per invocation.
+    pub registers: u16,
+    /// Subgroups that one SIMD unit holds.
+    pub subgroups_per_simd: u8,
+    /// Workgroups that one compute unit holds.
+    pub workgroups_held: u8,
+}
+
+impl Occupancy {
+    /// That of a row.
+    pub(crate) fn of(record: &Record) -> Self {
+        let byte = |count: Option<u32>| count.map_or(0, |count| u8::try_from(count).unwrap_or(u8::MAX));
+        Self {
+            registers: record.registers.map_or(0, |count| u16::try_from(count).unwrap_or(u16::MAX)),
+            subgroups_per_simd: byte(record.subgroups_per_simd),
+            workgroups_held: byte(record.workgroups_held),
+        }
+    }
 }
 
 impl Cell {

@@ -206,8 +206,13 @@ fn rules_about_workgroups_together(device: &DeviceProfile) -> Vec<String> {
         detail: "16 workgroups".to_owned(),
         date: "2026-11-24T10:21:38Z".to_owned(),
     };
-    let resident =
-        ResidentShape { workgroup_size: 256, registers: Some(128), shared_bytes: 4096, workgroups: 16 };
+    let resident = ResidentShape {
+        subgroup_size: None,
+        workgroup_size: 256,
+        registers: Some(128),
+        shared_bytes: 4096,
+        workgroups: 16,
+    };
     let mut asked = GuaranteesProbe::default();
     asked.take(finding, vec![resident]);
     let config: Config = "pers.b4.vec4.gather.sub.shuffle.striped.wgid.early.wg256.u2".parse().unwrap();

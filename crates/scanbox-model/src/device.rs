@@ -261,6 +261,12 @@ impl DeviceProfile {
         kernel.subgroup_size.invocations().unwrap_or(self.subgroup_size)
     }
 
+    /// A subgroup size, where it is not the device's own choice.
+    #[must_use]
+    pub fn other_subgroup_size(&self, subgroup_size: u32) -> Option<u32> {
+        (subgroup_size != self.subgroup_size).then_some(subgroup_size)
+    }
+
     /// What `all` stands for in a list of a parameter on the device: its own choice first, and never twice.
     #[must_use]
     pub fn offers(&self, parameter: &Declaration) -> Vec<Value> {
@@ -278,6 +284,70 @@ impl DeviceProfile {
     #[must_use]
     pub fn with_subgroups_of(&self, subgroup_size: u32) -> Self {
         Self { subgroup_size, ..self.clone() }
+    }
+
+    /// The units that run workgroups: as the driver tells, else as a probe of the guarantees counted them. Threads of a
+    /// software device are none.
+    #[must_use]
+    pub fn units(&self) -> Option<u32> {
+        let probed = || match self.kind {
+            DeviceKind::Hardware => self.guarantee_facts.probe.as_ref()?.units(),
+            DeviceKind::Software | DeviceKind::Null => None,
+        };
+        self.compute_units.or_else(probed)
+    }
+
+    /// Workgroups of a shape that one unit holds at a time, by what is known of its units, else as a probe counted
+    /// them, at least.
+    #[must_use]
+    pub fn workgroups_per_unit(
+        &self,
+        workgroup_size: u32,
+        subgroup_size: u32,
+        registers: Option<u32>,
+        shared_bytes: u64,
+    ) -> Option<u32> {
+        let probe = self.guarantee_facts.probe.as_ref();
+        let other_size = self.other_subgroup_size(subgroup_size);
+        let computed = self.residency.zip(registers).map(|(residency, registers)| {
+            residency.workgroups_per_unit(workgroup_size, subgroup_size, registers, shared_bytes)
+        });
+        let counted = || {
+            let all = probe?.resident(other_size, workgroup_size, registers, shared_bytes)?;
+            u32::try_from(all / u64::from(self.units()?)).ok()
+        };
+        computed.or_else(counted).filter(|workgroups| *workgroups > 0)
+    }
+
+    /// What no device can be, in words: a file that says so was changed by hand, or is damaged.
+    ///
+    /// # Errors
+    /// The field, and what is wrong with it.
+    pub fn check(&self) -> Result<(), String> {
+        let sizes = [
+            ("subgroup_size", self.subgroup_size),
+            ("min_subgroup_size", self.min_subgroup_size),
+            ("max_subgroup_size", self.max_subgroup_size),
+        ];
+        if let Some((field, size)) = sizes.iter().find(|(_, size)| !size.is_power_of_two() || *size > 128) {
+            return Err(format!(
+                "{field} is {size}, where subgroups have 1 to 128 invocations, a power of two"
+            ));
+        }
+        let range = self.min_subgroup_size..=self.max_subgroup_size;
+        if !range.contains(&self.subgroup_size) {
+            let range = format!("{} to {}", range.start(), range.end());
+            return Err(format!("subgroup_size is {}, outside of its range {range}", self.subgroup_size));
+        }
+        let limits = [
+            ("max_workgroup_size", u64::from(self.max_workgroup_size)),
+            ("max_workgroup_count", self.max_workgroup_count.iter().map(|count| u64::from(*count)).product()),
+            ("memory_bytes", self.memory_bytes),
+        ];
+        match limits.iter().find(|(_, limit)| *limit == 0) {
+            Some((field, _)) => Err(format!("{field} is 0, so that nothing could run")),
+            None => Ok(()),
+        }
     }
 
     /// Workgroups that one dispatch can start, in rows.

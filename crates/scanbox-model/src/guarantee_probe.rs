@@ -50,6 +50,9 @@ pub struct GuaranteeFinding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ResidentShape {
+    /// Invocations of a subgroup, where that is not the device's own choice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subgroup_size: Option<u32>,
     /// Invocations of a workgroup.
     pub workgroup_size: u32,
     /// Registers per invocation, where the driver tells; else as many as any kernel may take.
@@ -75,6 +78,9 @@ pub struct GuaranteesProbe {
     pub version: String,
 }
 
+/// So many counts show how many units there are.
+const COUNTS_OF_UNITS: usize = 8;
+
 impl GuaranteesProbe {
     /// What was found about this one.
     #[must_use]
@@ -93,9 +99,15 @@ impl GuaranteesProbe {
     }
 
     /// Workgroups of this shape that were seen at the same time, at least. A workgroup that asks for less of everything
-    /// fits where one that asks for more does.
+    /// fits where one that asks for more does. `subgroup_size`: where it is not the device's own choice.
     #[must_use]
-    pub fn resident(&self, workgroup_size: u32, registers: Option<u32>, shared_bytes: u64) -> Option<u64> {
+    pub fn resident(
+        &self,
+        subgroup_size: Option<u32>,
+        workgroup_size: u32,
+        registers: Option<u32>,
+        shared_bytes: u64,
+    ) -> Option<u64> {
         let holds = |shape: &&ResidentShape| {
             let has_registers = match (shape.registers, registers) {
                 (Some(held), Some(asked)) => held >= asked,
@@ -103,7 +115,8 @@ impl GuaranteesProbe {
                 (None, None) => true,
                 _ => false,
             };
-            shape.workgroup_size >= workgroup_size && shape.shared_bytes >= shared_bytes && has_registers
+            let is_larger = shape.workgroup_size >= workgroup_size && shape.shared_bytes >= shared_bytes;
+            shape.subgroup_size == subgroup_size && is_larger && has_registers
         };
         self.residents.iter().filter(holds).map(|shape| shape.workgroups).max()
     }
@@ -111,15 +124,39 @@ impl GuaranteesProbe {
     /// Workgroups of this shape that can be there at the same time, at most: as many as were counted of one that asks
     /// for less of everything.
     #[must_use]
-    pub fn resident_at_most(&self, workgroup_size: u32, registers: Option<u32>, shared_bytes: u64) -> u64 {
+    pub fn resident_at_most(
+        &self,
+        subgroup_size: Option<u32>,
+        workgroup_size: u32,
+        registers: Option<u32>,
+        shared_bytes: u64,
+    ) -> u64 {
         let asks_less = |shape: &&ResidentShape| {
             let has_registers = match (shape.registers, registers) {
                 (Some(held), Some(asked)) => held <= asked,
                 _ => false,
             };
-            shape.workgroup_size <= workgroup_size && shape.shared_bytes <= shared_bytes && has_registers
+            let is_smaller = shape.workgroup_size <= workgroup_size && shape.shared_bytes <= shared_bytes;
+            shape.subgroup_size == subgroup_size && is_smaller && has_registers
         };
         self.residents.iter().filter(asks_less).map(|shape| shape.workgroups).min().unwrap_or(u64::MAX)
+    }
+
+    /// The units that run workgroups, as the counts show them: each holds as many workgroups of a shape as every other
+    /// one, so that all counts are multiples of their number. `None` where they are too few to tell, or have nothing
+    /// in common: then some of them are off by one.
+    #[must_use]
+    pub fn units(&self) -> Option<u32> {
+        let divisor = |one: u64, other: u64| {
+            let (mut one, mut other) = (one, other);
+            while other > 0 {
+                (one, other) = (other, one % other);
+            }
+            one
+        };
+        let common = self.residents.iter().map(|shape| shape.workgroups).fold(0, divisor);
+        let units = u32::try_from(common).ok()?;
+        (self.residents.len() >= COUNTS_OF_UNITS && units > 1).then_some(units)
     }
 
     /// Whether a probe can have found this: each guarantee once, refuted and unknown with a reason, and workgroups only
@@ -201,7 +238,13 @@ mod tests {
     }
 
     fn shape(workgroup_size: u32, registers: u32, workgroups: u64) -> ResidentShape {
-        ResidentShape { workgroup_size, registers: Some(registers), shared_bytes: 4096, workgroups }
+        ResidentShape {
+            subgroup_size: None,
+            workgroup_size,
+            registers: Some(registers),
+            shared_bytes: 4096,
+            workgroups,
+        }
     }
 
     #[test]
@@ -213,19 +256,42 @@ mod tests {
             ..GuaranteesProbe::default()
         };
         assert!(probe.is_sound());
-        assert_eq!(probe.resident(256, Some(64), 264), Some(528));
-        assert_eq!(probe.resident(256, Some(63), 4096), Some(528));
-        assert_eq!(probe.resident(256, Some(40), 0), Some(792));
-        assert_eq!(probe.resident(192, Some(41), 0), Some(528));
-        assert_eq!(probe.resident(257, Some(41), 0), Some(264));
-        assert_eq!(probe.resident(256, Some(65), 0), None);
-        assert_eq!(probe.resident(256, Some(64), 4097), None);
-        assert_eq!(probe.resident(256, None, 0), None);
-        assert_eq!(probe.resident(513, Some(1), 0), None);
-        assert_eq!(probe.resident_at_most(256, Some(64), 4096), 528);
-        assert_eq!(probe.resident_at_most(256, Some(63), 9000), 792);
-        assert_eq!(probe.resident_at_most(1024, Some(64), 4096), 264);
-        assert_eq!(probe.resident_at_most(256, Some(64), 4095), u64::MAX);
+        assert_eq!(probe.resident(None, 256, Some(64), 264), Some(528));
+        assert_eq!(probe.resident(None, 256, Some(63), 4096), Some(528));
+        assert_eq!(probe.resident(None, 256, Some(40), 0), Some(792));
+        assert_eq!(probe.resident(None, 192, Some(41), 0), Some(528));
+        assert_eq!(probe.resident(None, 257, Some(41), 0), Some(264));
+        assert_eq!(probe.resident(None, 256, Some(65), 0), None);
+        assert_eq!(probe.resident(None, 256, Some(64), 4097), None);
+        assert_eq!(probe.resident(None, 256, None, 0), None);
+        assert_eq!(probe.resident(None, 513, Some(1), 0), None);
+        assert_eq!(probe.resident_at_most(None, 256, Some(64), 4096), 528);
+        assert_eq!(probe.resident_at_most(None, 256, Some(63), 9000), 792);
+        assert_eq!(probe.resident_at_most(None, 1024, Some(64), 4096), 264);
+        assert_eq!(probe.resident_at_most(None, 256, Some(64), 4095), u64::MAX);
+        // Of other subgroups others fit.
+        let other = ResidentShape { subgroup_size: Some(32), ..shape(256, 64, 500) };
+        let both =
+            GuaranteesProbe { residents: [probe.residents.clone(), vec![other]].concat(), ..probe.clone() };
+        assert_eq!(both.resident(Some(32), 256, Some(64), 0), Some(500));
+        assert_eq!(both.resident_at_most(Some(32), 512, Some(64), 4096), 500);
+        assert_eq!(both.resident(Some(16), 256, Some(64), 0), None);
+        assert_eq!(both.resident(None, 256, Some(64), 0), Some(528));
+    }
+
+    #[test]
+    fn all_units_hold_as_many_workgroups() {
+        let check = |counts: &[u64], expected: Option<u32>| {
+            let residents = counts.iter().map(|&count| shape(64, 32, count)).collect();
+            let probe = GuaranteesProbe { residents, ..GuaranteesProbe::default() };
+            assert_eq!(probe.units(), expected, "{counts:?}");
+        };
+        check(&[4224, 3168, 2640, 2376, 2112, 132, 1320, 264], Some(132));
+        // Too few to tell, and one that is off by one.
+        check(&[4224, 3168, 2640, 2376, 2112, 132, 1320], None);
+        check(&[4224, 3168, 2640, 2376, 2112, 131, 1320, 264], None);
+        check(&[1, 1, 1, 1, 1, 1, 1, 1, 1], None);
+        check(&[], None);
     }
 
     #[test]

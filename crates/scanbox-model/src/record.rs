@@ -12,6 +12,7 @@ use std::sync::{Arc, LazyLock};
 
 pub use self::cache::Cache;
 use self::cell::CsvCell;
+pub use self::cell::{Flag, Ratio, RoundMedians};
 pub use self::selection::{Selection, Selections};
 pub use self::status::Status;
 use crate::api::Api;
@@ -181,6 +182,10 @@ documented! {
         pub round_medians_ns: RoundMedians,
         /// From which end elements are combined; empty in older files, which are `forward`.
         pub direction: Option<Direction>,
+        /// Subgroups that one SIMD unit holds at a time, where the driver tells.
+        pub subgroups_per_simd: Option<u32>,
+        /// Workgroups that one compute unit holds at a time, where a list or a probe of the device tells.
+        pub workgroups_held: Option<u32>,
         /// What stands in columns that this version does not know: kept, and written again with the row.
         pub unknown: Vec<UnknownCell>,
     }
@@ -194,18 +199,6 @@ pub struct UnknownCell {
     /// Its text.
     pub text: String,
 }
-
-/// Yes or nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Flag(pub bool);
-
-/// Times in nanoseconds, one of each round, to a tenth.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct RoundMedians(pub Vec<f64>);
-
-/// A small share, written with three significant digits.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
-pub struct Ratio(pub f64);
 
 /// Which of the two times an answer is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -494,6 +487,8 @@ const OWN_COLUMNS: &[Column] = &[
     column!(sample_calls),
     column!(round_medians_ns),
     column!(direction),
+    column!(subgroups_per_simd),
+    column!(workgroups_held),
 ];
 
 /// How many columns schema 1 began with. The others were appended since: a file may end before them.

@@ -131,9 +131,10 @@ pub fn arguments_told(profile: &DeviceProfile) -> Option<String> {
 
 /// How many units run workgroups, and whether somebody knows.
 fn units_told(profile: &DeviceProfile) -> String {
-    match (profile.compute_units, profile.assumed_compute_units) {
-        (Some(units), _) => units.to_string(),
-        (None, assumed) => {
+    match (profile.compute_units, profile.units(), profile.assumed_compute_units) {
+        (Some(units), ..) => units.to_string(),
+        (None, Some(units), _) => format!("{units}, as the probe counted: the driver does not tell"),
+        (None, None, assumed) => {
             format!("{} assumed: the driver does not tell", assumed.unwrap_or(ASSUMED_UNITS))
         }
     }

@@ -8,7 +8,7 @@ use scanbox_kernels::plan::{Module, Plan, Shader};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::guarantee_probe::GuaranteesProbe;
 use scanbox_model::problem::{Element, ElementValue, Problem};
-use scanbox_model::record::{Cache, Status};
+use scanbox_model::record::{Cache, Record, Status};
 use scanbox_pack::{CallUse, Pack, Promises, ScanProblem};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -252,6 +252,22 @@ pub fn cold_slots(bytes: u64) -> u64 {
 pub struct PipelineInfo {
     /// Registers per invocation.
     pub registers: Option<u32>,
+    /// Subgroups that one SIMD unit holds at a time.
+    pub subgroups_per_simd: Option<u32>,
+}
+
+impl PipelineInfo {
+    /// Writes down what is known of the pipelines of a row.
+    pub(crate) fn describe(self, device: &DeviceProfile, record: &mut Record) {
+        let Self { registers, subgroups_per_simd } = self;
+        let shared_bytes = record.shared_bytes.map_or(0, u64::from);
+        record.registers = registers;
+        record.subgroups_per_simd = subgroups_per_simd;
+        let sizes = record.parameters.workgroup_size.zip(record.subgroup_size);
+        record.workgroups_held = sizes.and_then(|(workgroup_size, subgroup_size)| {
+            device.workgroups_per_unit(workgroup_size, subgroup_size, registers, shared_bytes)
+        });
+    }
 }
 
 /// The outcome of the comparison of every element.

@@ -283,7 +283,7 @@ impl<E: From<Failure>> Bench<'_, E> {
         }
         // The row is about the one that is timed.
         let (info, compile_ms) = self.session.pipelines_of(&plans.timed)?;
-        record.registers = info.registers;
+        info.describe(device, record);
         record.compile_ms = Some(compile_ms);
         Ok(plans)
     }

@@ -93,7 +93,8 @@ impl PreparedShaders {
     }
 
     /// What the driver tells about the pipelines of a plan, all of which have been tried: the most registers that one
-    /// of them takes; and how long their shaders took to compile together, in milliseconds.
+    /// of them takes, and the fewest subgroups that a SIMD unit holds of one; and how long their shaders took to
+    /// compile together, in milliseconds.
     ///
     /// # Errors
     /// Why there is no pipeline, of the first pass that has none.
@@ -102,6 +103,8 @@ impl PreparedShaders {
         for pass in &plan.passes {
             let (info, compile_ms) = self.0.get(&pass.shader).expect("it has been tried").clone()?;
             all.0.registers = all.0.registers.max(info.registers);
+            let held = [all.0.subgroups_per_simd, info.subgroups_per_simd];
+            all.0.subgroups_per_simd = held.into_iter().flatten().min();
             all.1 += compile_ms;
         }
         Ok(all)

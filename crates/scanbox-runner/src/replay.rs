@@ -220,7 +220,7 @@ impl Backend for Replay {
     fn create_pipelines(&mut self, modules: &[Module]) -> Vec<Result<PipelineInfo, Failure>> {
         let one = |module: &Module| {
             let registers = Some(registers_of(&module.shader));
-            self.fail_at("pipeline", 0).map(|()| PipelineInfo { registers })
+            self.fail_at("pipeline", 0).map(|()| PipelineInfo { registers, ..PipelineInfo::default() })
         };
         modules.iter().map(one).collect()
     }

@@ -390,7 +390,7 @@ impl<E: From<Failure>> Sweep<'_, E> {
         let plan = self.session.plan(&point.config, Variant::default(), point.n)?;
         tells(&plan, &input)?;
         let (info, compile_ms) = self.session.pipelines_of(&plan)?;
-        record.registers = info.registers;
+        info.describe(self.session.backend.profile(), record);
         record.compile_ms = Some(compile_ms);
         self.session.check_resident(&plan, info)?;
         // Whatever other configs have left, this one answers for itself alone.

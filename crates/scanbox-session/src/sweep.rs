@@ -1,12 +1,11 @@
 //! A sweep as its supervisor sees it: the points that are left, and the rows of those that are not; then the
 //! confirmation.
 
+mod steps;
+
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::Duration;
 
-use rand::SeedableRng;
-use rand::seq::SliceRandom;
-use rand_chacha::ChaCha8Rng;
 use scanbox_model::csv_file;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::record::{Record, Selection, Status};
@@ -18,6 +17,7 @@ use scanbox_runner::row::{Computation, Origin, blank_record, now_utc};
 use scanbox_runner::session::End;
 use scanbox_runner::sweep::SweepJob;
 
+use self::steps::SweepStep;
 use crate::anchors::{self, Anchors, sizes_due, subjects};
 use crate::breaker::hanging;
 use crate::confirm::{CACHES, PASSES, confirm, unconfirmed};
@@ -54,6 +54,8 @@ pub struct Asked {
     pub shared_device: bool,
     /// The configs that are anchors; none where sizes are not split.
     pub anchors: Anchors,
+    /// What comes before all other points, where time is short.
+    pub first: HashSet<Point>,
 }
 
 /// What came of a sweep.
@@ -73,14 +75,6 @@ pub struct Ceilings {
     pub left: BTreeSet<u64>,
     /// It was wrong.
     pub wrong: BTreeSet<u64>,
-}
-
-/// What is measured before the confirmation, in this order.
-enum SweepStep {
-    /// Those of these points that are left.
-    Points(HashSet<Point>),
-    /// The anchors.
-    Anchors(Selection),
 }
 
 /// What is measured in one go.
@@ -122,7 +116,7 @@ pub fn run(
             SweepStep::Points(points) => {
                 let all = left.clone();
                 left.retain(|point| points.contains(point));
-                if left.is_empty() && ceilings.left.is_empty() {
+                if left.is_empty() && (ceilings.left.is_empty() || points.is_empty()) {
                     continue;
                 }
                 let timeout = if asked.prove { asked.timeout * PROOF_TIMEOUTS } else { asked.timeout };
@@ -179,19 +173,6 @@ pub fn run(
 }
 
 impl Asked {
-    /// Points in one go; where there are anchors, in two, which a seed decides: no kernel and no size is in one alone.
-    fn steps(&self, enumeration: &Enumeration) -> Vec<SweepStep> {
-        let mut points = enumeration.points.clone();
-        if self.anchors.is_empty() {
-            return vec![SweepStep::Points(points.into_iter().collect())];
-        }
-        points.shuffle(&mut ChaCha8Rng::seed_from_u64(self.seed));
-        let second = points.split_off(points.len() / 2);
-        let [start, middle, end] = Selection::ANCHORS.map(SweepStep::Anchors);
-        let [first, second] = [points, second].map(|half| SweepStep::Points(half.into_iter().collect()));
-        vec![start, first, middle, second, end]
-    }
-
     /// Who is to be confirmed, if it is their turn: the leaders, and before the last pass what the answers name.
     fn leaders(
         &self,

@@ -32,7 +32,8 @@ pub struct Cli {
     pub cache: Option<PathBuf>,
 
     /// Assume that the device gives this, whatever a probe found: progress, workgroup-order, subgroup-progress or
-    /// co-residency. Kernels that need it then run; a config that hangs costs its row
+    /// co-residency. Kernels that need it then run; a config that hangs costs its row. Where a probe counted how many
+    /// workgroups fit, configs of more stay out even so
     #[arg(help_heading = FOR_ALL, long, global = true, value_name = "GUARANTEE", value_delimiter = ',', env = "SCANBOX_ASSUME")]
     pub assume: Vec<Guarantee>,
 

@@ -3,6 +3,7 @@
 pub mod metadata_fit;
 
 use std::collections::{BTreeSet, HashMap};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -37,6 +38,28 @@ pub fn expect(path: &Path, option: &str, kinds: &[Kind], why: &str) -> anyhow::R
     let option = if option.is_empty() { String::new() } else { format!("{option} ") };
     let message = format!("{option}{} is {}; {why}{}", path.display(), kind.describe(), use_of(kind));
     Err(UsageError(message).into())
+}
+
+/// The device of a metadata file.
+///
+/// # Errors
+/// When it is none, lacks a field, or describes what no device can be.
+pub fn profile_of(path: &Path) -> anyhow::Result<DeviceProfile> {
+    let kinds = [Kind::SweepMetadata, Kind::BenchmarkMetadata, Kind::TornMetadata];
+    let says = "a profile is the metadata beside rows, such as results/x.meta.json";
+    // Of one that somebody has changed, what is wrong says more than that scanbox did not write it.
+    if !is_meant_as_metadata(path) {
+        expect(path, "--profile", &kinds, says)?;
+    }
+    let device = Metadata::read(path).context("the profile is a metadata file")?.device;
+    device.check().map_err(|wrong| anyhow!("{}: device: {wrong}", path.display()))?;
+    Ok(device)
+}
+
+/// Whether a file is JSON with a device, whatever it lacks.
+fn is_meant_as_metadata(path: &Path) -> bool {
+    let json = fs::read(path).ok().and_then(|bytes| serde_json::from_slice::<serde_json::Value>(&bytes).ok());
+    json.is_some_and(|json| json["device"].is_object())
 }
 
 /// Why a file of rows cannot be read; of one of another kind, what it is.

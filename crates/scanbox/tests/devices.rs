@@ -191,4 +191,31 @@ fn the_thesis_space_on_a_device_that_is_not_here() {
     assert_eq!((yes + no, none), (all, 0));
     let answer = run_once(Machine::WithoutLoader, &["space", "--profile", "gone.meta.json"]);
     check(&answer, 1, &["the profile is a metadata file", "gone.meta.json"]);
+    // One that was changed: what is wrong with it is named.
+    let whole: Value = serde_json::from_str(&fs::read_to_string(PROFILE).unwrap()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let check_changed = |change: &dyn Fn(&mut serde_json::Map<String, Value>), parts: &[&str]| {
+        let mut changed = whole.clone();
+        change(changed["device"].as_object_mut().unwrap());
+        fs::write(folder.path().join("x.meta.json"), changed.to_string()).unwrap();
+        for command in [&["space"][..], &["explain", "b4.vec4.par.rake.wg256"]] {
+            let arguments = [command, &["--profile", "x.meta.json"]].concat();
+            check(
+                &run(folder.path(), Machine::WithoutLoader, &arguments),
+                1,
+                &[parts, &["x.meta.json"]].concat(),
+            );
+        }
+    };
+    check_changed(&|device| drop(device.remove("subgroup_size")), &["missing field `subgroup_size`"]);
+    check_changed(&|device| drop(device.insert("subgroup_size".into(), 0.into())), &["subgroup_size is 0"]);
+    check_changed(
+        &|device| drop(device.insert("subgroup_size".into(), 16.into())),
+        &["outside of its range 32 to 32"],
+    );
+    check_changed(
+        &|device| drop(device.insert("min_subgroup_size".into(), 48.into())),
+        &["min_subgroup_size is 48"],
+    );
+    check_changed(&|device| drop(device.insert("memory_bytes".into(), 0.into())), &["memory_bytes is 0"]);
 }

@@ -140,7 +140,7 @@ fn what_is_refuted_closes_configs_unless_the_user_assumes_it() {
     assert_eq!(statuses(&place.records()), BTreeMap::from([(Status::Ok, 8)]));
 }
 
-/// As many as were seen, and no more.
+/// As many as were seen, and no more, also where it is assumed that those that fit run together.
 #[test]
 fn how_many_fit_is_what_was_counted() {
     // 16 units are assumed, so that 32 workgroups of 64 are launched; of a software device larger ones are counted.
@@ -148,10 +148,25 @@ fn how_many_fit_is_what_was_counted() {
         let place = place(&format!("[probe]\ninvocations = {invocations}\n"));
         sweep(&place, &["--filter", "family=persistent"]);
         assert_eq!(statuses(&place.records()), BTreeMap::from([(expected, 4)]), "{invocations}");
+        fs::remove_dir_all(place.folder().join("out")).unwrap();
+        sweep(&place, &["--filter", "family=persistent", "--assume", "co-residency"]);
+        assert_eq!(statuses(&place.records()), BTreeMap::from([(expected, 4)]), "{invocations}, assumed");
         for record in place.records().iter().filter(|_| expected != Status::Ok) {
             assert!(record.reason.contains("32 workgroups that have to run at the same time, where 31 fit"));
         }
     }
+}
+
+/// A kernel for subgroups of another size than the device's own choice fits as often as was counted of that size.
+#[test]
+fn workgroups_are_counted_of_every_subgroup_size() {
+    let place = place("hardware = true\nsubgroup_sizes = [16, 32]\npinned_subgroups = 64\n[probe]\n");
+    let text = SPACE.replace("workgroups_per_unit", "subgroup_size = [\"all\"]\nworkgroups_per_unit");
+    fs::write(place.folder().join("space.toml"), text).unwrap();
+    sweep(&place, &["--filter", "family=persistent"]);
+    let residents = place.metadata().device.guarantee_facts.probe.unwrap().residents;
+    assert!([None, Some(16)].iter().all(|size| residents.iter().any(|shape| shape.subgroup_size == *size)));
+    assert_eq!(statuses(&place.records()), BTreeMap::from([(Status::Ok, 8)]));
 }
 
 /// A script that answers everything, with a fault in the call of a probe.

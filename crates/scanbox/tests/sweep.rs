@@ -102,6 +102,24 @@ fn a_budget_ends_a_run_and_the_next_one_goes_on() {
     assert_eq!(place.rows(), all_ok());
 }
 
+/// Where time is short, what led on other devices comes first, with its neighbours.
+#[test]
+fn a_budget_begins_with_what_led_elsewhere() {
+    let filter =
+        "family=recompute,block_scan=subgroup,workgroup_size=64|128,batch_size=1|2,vector_width=vec4";
+    let labels = |space: &str| -> Vec<(u64, String)> {
+        let place = Place::in_memory("");
+        let args = ["--sizes", "2^11,2^12", "--filter", filter, "--budget", "10m"];
+        let ended = ended(place.command_for(&["--space", space], &args).output().unwrap());
+        assert_ended(&ended, 0, &[]);
+        place.records().into_iter().map(|record| (record.n_elements, record.config_id)).collect()
+    };
+    let (all, mut led) = (labels("full"), labels("nightly"));
+    led.retain(|point| all.contains(point));
+    assert!(led.len() >= 4 && led.len() < all.len() / 2, "{led:?}");
+    assert!(all[..led.len()].iter().all(|point| led.contains(point)), "{led:?}: {all:?}");
+}
+
 #[test]
 fn the_first_signal_stops_a_sweep_in_good_order() {
     for kind in [Signal::INT, Signal::TERM] {

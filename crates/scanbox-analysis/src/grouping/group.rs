@@ -13,8 +13,8 @@ use crate::confirmed::TimeScale;
 use crate::merge::origin::measured_copies;
 use crate::problem::Problem;
 use crate::table::{
-    Catalog, Cell, ConfigIndex, DeviceIdentity, DeviceTable, FailedPoint, KernelIndex, Provenance, RowCounts,
-    SpaceOrigin,
+    Catalog, Cell, ConfigIndex, DeviceIdentity, DeviceTable, FailedPoint, KernelIndex, Occupancy, Provenance,
+    RowCounts, SpaceOrigin,
 };
 use crate::trust::{Distrusted, timestamp_key};
 
@@ -77,6 +77,7 @@ pub(super) struct TableRow {
     pub(super) confirmed_ns: Option<u64>,
     /// See [`Cell::resolution_ns`]; here in whole picoseconds, which have an order.
     resolution_ps: u64,
+    occupancy: Occupancy,
 }
 
 impl TableRow {
@@ -97,6 +98,7 @@ impl TableRow {
             // It is a `steady` time.
             confirmed_ns: record.confirmed_ns.filter(|_| clock == Clock::Steady),
             resolution_ps: (1000.0 * record.resolution_ns(clock)).ceil() as u64,
+            occupancy: Occupancy::of(record),
         })
     }
 
@@ -113,6 +115,7 @@ impl TableRow {
             samples: self.samples,
             resolution_ns: self.resolution_ps as f64 / 1000.0,
             confirmed_ns: None,
+            occupancy: self.occupancy,
         }
     }
 }

@@ -305,6 +305,7 @@ fn median_cell(point: &[(u32, &Cell)], scales: &[f64]) -> Cell {
         resolution_ns: middle(&|cell| cell.resolution_ns),
         samples: samples[samples.len() / 2],
         confirmed_ns: is_confirmed.then(|| whole(&|cell| cell.confirmed_ns.unwrap_or_default())),
+        occupancy: first.occupancy,
     }
 }
 

@@ -85,9 +85,9 @@ pub(super) fn co_resident(kernel: &Kernel) -> bool {
 /// Workgroups that a config launches at most, whatever the size, where there is such a limit.
 #[must_use]
 pub fn launched_per_call(config: &Config, device: &DeviceProfile) -> Option<u32> {
-    config.workgroups_per_unit.map(|per_unit| {
-        per_unit * device.compute_units.or(device.assumed_compute_units).unwrap_or(ASSUMED_UNITS)
-    })
+    config
+        .workgroups_per_unit
+        .map(|per_unit| per_unit * device.units().or(device.assumed_compute_units).unwrap_or(ASSUMED_UNITS))
 }
 
 /// A config on a problem of a size on a device, and what follows from them. Whether it is legal is another question

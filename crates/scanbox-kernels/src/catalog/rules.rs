@@ -429,13 +429,13 @@ pub fn resident(plan: &Plan, device: &DeviceProfile, registers: Option<u32>) -> 
     let workgroup_size = build.config.workgroup_size;
     let facts = &device.guarantee_facts;
     let subgroup_size = device.subgroup_size_of(&build.config.kernel);
-    // It was counted with subgroups of the device's own choice.
-    let counted = facts.probe.as_ref().filter(|_| subgroup_size == device.subgroup_size);
-    let seen = counted.and_then(|probe| probe.resident(workgroup_size, registers, shared_bytes));
-    let at_most =
-        counted.map_or(u64::MAX, |probe| probe.resident_at_most(workgroup_size, registers, shared_bytes));
+    let (counted, other_size) = (facts.probe.as_ref(), device.other_subgroup_size(subgroup_size));
+    let seen = counted.and_then(|probe| probe.resident(other_size, workgroup_size, registers, shared_bytes));
+    let at_most = counted.map_or(u64::MAX, |probe| {
+        probe.resident_at_most(other_size, workgroup_size, registers, shared_bytes)
+    });
     let computed = || {
-        let (residency, units) = (device.residency?, device.compute_units?);
+        let (residency, units) = (device.residency?, device.units()?);
         let per_unit = residency.workgroups_per_unit(workgroup_size, subgroup_size, registers?, shared_bytes);
         Some((u64::from(per_unit) * u64::from(units)).min(at_most))
     };

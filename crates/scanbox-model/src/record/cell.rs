@@ -1,12 +1,24 @@
 //! Values of columns, as text and back.
 
-use super::{Cache, Flag, Ratio, RoundMedians, Selection, Selections, Status};
+use super::{Cache, Selection, Selections, Status};
 use crate::api::Api;
 use crate::call_form::CallForm;
 use crate::parameters::Parameter;
 use crate::problem::{Direction, Element, Mode, Placement};
 use crate::timer::Timer;
 use crate::user_operator::OperatorName;
+
+/// Yes or nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Flag(pub bool);
+
+/// Times in nanoseconds, one of each round, to a tenth.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct RoundMedians(pub Vec<f64>);
+
+/// A small share, written with three significant digits.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
+pub struct Ratio(pub f64);
 
 /// A value of one column, as text and back.
 pub(super) trait CsvCell: Sized {

@@ -66,8 +66,7 @@ impl Asking<'_> {
     }
 
     /// How many registers builds take, as many as are looked for or the next fewer, and how many of them each holds.
-    fn builds(&mut self, workgroup_size: u32) -> Result<Vec<(u32, u32)>, Failure> {
-        let subgroup_size = self.device.subgroup_size;
+    fn builds(&mut self, workgroup_size: u32, subgroup_size: u32) -> Result<Vec<(u32, u32)>, Failure> {
         let shader = |held: &u32| residents(*held, workgroup_size, subgroup_size, SHARED_WORDS);
         // On a software device a workgroup takes a thread, whatever it asks for.
         if self.kind == 1 || self.make(&[shader(&HELD_UNTOLD)])? == [None] {
@@ -93,16 +92,46 @@ impl Asking<'_> {
     }
 
     pub(super) fn co_residency(&mut self) -> Result<(AskedOutcome, Vec<ResidentShape>), Failure> {
-        let subgroup_size = self.device.subgroup_size;
+        let own = self.device.subgroup_size;
+        // Kernels may be built for each of them; of a software device it does not matter.
+        let others = self.device.offered_subgroup_sizes().into_iter().filter(|size| *size != own);
+        let others = others.filter(|_| self.kind == 0).collect::<Vec<_>>();
+        let mut shapes: Vec<ResidentShape> = Vec::new();
+        self.calls = 0;
+        for subgroup_size in std::iter::once(own).chain(others) {
+            if let Some(refuted) = self.count_shapes(subgroup_size, &mut shapes)? {
+                return Ok((AskedOutcome::Refuted(refuted), Vec::new()));
+            }
+        }
+        let told = |shape: &ResidentShape| {
+            let registers =
+                shape.registers.map_or_else(String::new, |registers| format!(" and {registers} registers"));
+            format!("{} workgroups of {}{registers}", shape.workgroups, shape.workgroup_size)
+        };
+        let most = shapes.iter().max_by_key(|shape| shape.workgroups).map(told).unwrap_or_default();
+        let detail = format!("up to {most} together, {} shapes", shapes.len());
+        Ok((AskedOutcome::NotRefuted(detail), shapes))
+    }
+
+    /// Counts the workgroups of all shapes with subgroups of a size. Returns what was seen, where not as many met.
+    fn count_shapes(
+        &mut self,
+        subgroup_size: u32,
+        shapes: &mut Vec<ResidentShape>,
+    ) -> Result<Option<String>, Failure> {
+        let other_size = self.device.other_subgroup_size(subgroup_size);
         let listed: &[u32] = if self.kind == 0 { &SIZES } else { &SOFTWARE_SIZES };
         let most = self.device.max_workgroup_size;
-        let fits = |size: &u32| size.is_multiple_of(subgroup_size) && *size <= most;
+        // Of a size that is chosen, a workgroup may have so many.
+        let most_subgroups =
+            self.device.pinned_subgroups.filter(|_| other_size.is_some()).unwrap_or(u32::MAX);
+        let fits = |size: &u32| {
+            size.is_multiple_of(subgroup_size) && *size <= most && size / subgroup_size <= most_subgroups
+        };
         let sizes: Vec<u32> = listed.iter().copied().filter(fits).collect();
         let smallest = sizes.first().copied().unwrap_or(subgroup_size);
         let sizes = if sizes.is_empty() { vec![smallest] } else { sizes };
-        let builds = self.builds(smallest)?;
-        let mut shapes: Vec<ResidentShape> = Vec::new();
-        self.calls = 0;
+        let builds = self.builds(smallest, subgroup_size)?;
         let all = || builds.iter().map(|(_, held)| (*held, SHARED_WORDS)).collect::<Vec<_>>();
         // Of each of those registers the build that takes the most.
         let few = SHARING_REGISTERS.iter().filter_map(|&registers| {
@@ -135,11 +164,12 @@ impl Asking<'_> {
                             round.told(),
                             self.give_up_ms()
                         );
-                        return Ok((AskedOutcome::Refuted(detail), Vec::new()));
+                        return Ok(Some(detail));
                     }
                 }
                 let shared_bytes = u64::from(shared_words) * 4;
                 shapes.push(ResidentShape {
+                    subgroup_size: other_size,
                     workgroup_size,
                     registers,
                     shared_bytes,
@@ -147,14 +177,7 @@ impl Asking<'_> {
                 });
             }
         }
-        let told = |shape: &ResidentShape| {
-            let registers =
-                shape.registers.map_or_else(String::new, |registers| format!(" and {registers} registers"));
-            format!("{} workgroups of {}{registers}", shape.workgroups, shape.workgroup_size)
-        };
-        let most = shapes.iter().max_by_key(|shape| shape.workgroups).map(told).unwrap_or_default();
-        let detail = format!("up to {most} together, {} shapes", shapes.len());
-        Ok((AskedOutcome::NotRefuted(detail), shapes))
+        Ok(None)
     }
 }
 

@@ -272,7 +272,8 @@ impl Pipelines {
         // An owner from here on.
         let mut pipeline = Pipeline { gpu: Arc::clone(gpu), raw, info: PipelineInfo::default() };
         let told = PipelineStatistics::of(gpu, raw);
-        pipeline.info.registers = told.registers;
+        pipeline.info =
+            PipelineInfo { registers: told.registers, subgroups_per_simd: told.subgroups_per_simd };
         if let Some(wrong) = told.other_subgroup_size(&gpu.profile, subgroup_size) {
             return Err(Failure::new(Status::Unsupported, wrong));
         }

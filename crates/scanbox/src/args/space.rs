@@ -1,6 +1,6 @@
 //! The flags that say which part of which space.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
 use anyhow::Context;
@@ -11,7 +11,7 @@ use scanbox_model::parameters::Value;
 use scanbox_model::problem::Problem;
 use scanbox_model::safe_devices::Guarantee;
 use scanbox_model::sizes::Sizes;
-use scanbox_model::space::{Enumeration, Space};
+use scanbox_model::space::{Enumeration, Point, Space};
 use scanbox_model::units::size_label;
 use scanbox_session::device::known_issues;
 
@@ -101,6 +101,23 @@ impl SpaceSelection {
             return Ok(None);
         }
         Ok(Some(load_space("safe", problem)?.with_sizes(space.sizes.clone())))
+    }
+
+    /// The points that are measured first where time is short: what led on devices that were swept, with its
+    /// neighbours, as space `nightly` has it, at the sizes of a space.
+    ///
+    /// # Errors
+    /// When the points cannot be enumerated.
+    pub fn promising(
+        &self,
+        space: &Space,
+        problem: &Problem,
+        device: &DeviceProfile,
+    ) -> anyhow::Result<HashSet<Point>> {
+        // It has no block for elements of some sizes.
+        let Ok(leaders) = load_space("nightly", problem) else { return Ok(HashSet::new()) };
+        let leaders = leaders.with_sizes(space.sizes.clone());
+        Ok(self.enumerate(&leaders, problem, device)?.points.into_iter().collect())
     }
 
     /// Which of the sizes that were asked for have no config, in words.

@@ -5,9 +5,7 @@ mod compile;
 use std::io::{Write, stdout};
 use std::path::PathBuf;
 
-use anyhow::Context;
 use clap::Args;
-use scanbox_model::metadata::Metadata;
 use scanbox_model::space::template;
 use scanbox_report::document::Format;
 use scanbox_report::space::SpaceCounts;
@@ -21,8 +19,7 @@ use crate::args::shard::AskedSpace;
 use crate::args::space::SpaceSelection;
 use crate::args::words::words;
 use crate::exit::Exit;
-use crate::inputs::expect;
-use crate::output::Kind;
+use crate::inputs::profile_of;
 
 /// Arguments of `scanbox space`.
 #[derive(Debug, Args)]
@@ -84,14 +81,7 @@ pub fn run(args: &SpaceArgs, tools: &Tools) -> anyhow::Result<Exit> {
     let space = args.selection.load(&problem)?;
     let device = match &args.profile {
         Some(path) => {
-            let kinds = [Kind::SweepMetadata, Kind::BenchmarkMetadata, Kind::TornMetadata];
-            expect(
-                path,
-                "--profile",
-                &kinds,
-                "a profile is the metadata beside rows, such as results/x.meta.json",
-            )?;
-            let mut device = Metadata::read(path).context("the profile is a metadata file")?.device;
+            let mut device = profile_of(path)?;
             device::inform(&mut device, &tools.assume)?;
             device
         }

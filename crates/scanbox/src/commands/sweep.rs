@@ -203,7 +203,7 @@ impl SweepArgs {
         self.out.join(format!("{stem}{shard}.csv"))
     }
 
-    fn asked(&self, real: bool, anchors: Anchors) -> Asked {
+    fn asked(&self, real: bool, anchors: Anchors, first: HashSet<Point>) -> Asked {
         Asked {
             real,
             seed: self.seed,
@@ -214,6 +214,7 @@ impl SweepArgs {
             rounds: self.rounds,
             shared_device: self.sharing.sharing().share_device,
             anchors,
+            first,
         }
     }
 }
@@ -347,7 +348,11 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
     }
     let anchors_left = any_due(&anchors, points_left, &file.anchors, &device);
     place.begin(points_left || ceilings > 0 || anchors_left || args.confirm.is_some());
-    let asked = args.asked(real, anchors);
+    let first = match args.budget {
+        Some(_) => args.selection.promising(&space, &problem, &device)?,
+        None => HashSet::new(),
+    };
+    let asked = args.asked(real, anchors, first);
     let shown = place.shown();
     let goes_on = |file: &SweepFile| goes_on(file.records.len(), &shown);
     let ran = sweep::run(&asked, command, worker, limits, &enumeration, &mut file, &goes_on)?;

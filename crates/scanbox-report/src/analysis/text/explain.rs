@@ -34,7 +34,11 @@ impl TextPage<'_> {
             GridColumn::numbers("samples").expendable(1),
             // Where there is one, it decides.
             GridColumn::numbers("confirmed").unless_empty(),
+            GridColumn::numbers("registers").expendable(3),
+            GridColumn::numbers("subgroups_per_simd").expendable(4),
+            GridColumn::numbers("workgroups_held").expendable(5),
         ]);
+        let told = |count: u16| if count == 0 { String::new() } else { count.to_string() };
         let mut push = |n: String, place: &str, cell: &Cell| {
             grid.push([
                 n,
@@ -45,6 +49,9 @@ impl TextPage<'_> {
                 cell.q3_ns.to_string(),
                 cell.samples.to_string(),
                 cell.confirmed_ns.map_or_else(String::new, |ns| ns.to_string()),
+                told(cell.occupancy.registers),
+                told(cell.occupancy.subgroups_per_simd.into()),
+                told(cell.occupancy.workgroups_held.into()),
             ]);
         };
         for point in &device.ideal.points {

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use scanbox_model::config::{Config, Kernel};
 use scanbox_model::csv_file;
+use scanbox_model::device::DeviceProfile;
 use scanbox_model::merged::MergedUnit;
+use scanbox_model::metadata::Metadata;
 use scanbox_model::record::{Clock, Record, Status};
 use scanbox_model::units::size_label;
 use scanbox_report::explained::{ListOfWords, Meaning};
@@ -41,11 +43,12 @@ pub fn meanings(kernel: &Kernel, config: Option<&Config>, files: &[PathBuf]) -> 
         if rows.is_empty() {
             meaning.text = "The file has no row of it.".to_owned();
         } else {
+            let device = Metadata::read(&Metadata::path_beside(path)).ok().map(|metadata| metadata.device);
             let units: BTreeSet<MergedUnit> = rows.iter().map(|row| MergedUnit::of(row)).collect();
             // Units of a model differ: a cost is that of one of them.
             let of_unit = |row: &Record| match units.len() {
-                1 => cost(row),
-                _ => format!("{}, {}", cost(row), MergedUnit::of(row)),
+                1 => cost(row, device.as_ref()),
+                _ => format!("{}, {}", cost(row, device.as_ref()), MergedUnit::of(row)),
             };
             // Of a config, every row would repeat its label.
             let label = |row: &Record| if config.is_some() { String::new() } else { row.config_id.clone() };
@@ -69,8 +72,18 @@ fn is_of(record: &Record, kernel: &Kernel, config: Option<&Config>) -> bool {
     }
 }
 
+/// Workgroups that a unit holds at a time: files of older versions do not say it, and what is known of the device does.
+fn held(row: &Record, device: Option<&DeviceProfile>) -> Option<u32> {
+    let of_device = || {
+        let (device, shape) = (device?, &row.parameters);
+        let shared_bytes = u64::from(row.shared_bytes?);
+        device.workgroups_per_unit(shape.workgroup_size?, row.subgroup_size?, row.registers, shared_bytes)
+    };
+    row.workgroups_held.or_else(of_device)
+}
+
 /// Time, throughput, and what the driver told of it.
-fn cost(row: &Record) -> String {
+fn cost(row: &Record, device: Option<&DeviceProfile>) -> String {
     let (Status::Ok, Some(time)) = (row.status, &row.steady) else {
         return format!("{}: {}", row.status, row.reason);
     };
@@ -81,5 +94,7 @@ fn cost(row: &Record) -> String {
     said.extend(gbps.map(|gbps| format!("{gbps:.*} GB/s", places(gbps))));
     said.extend(row.registers.map(|registers| format!("{registers} registers")));
     said.extend(row.shared_bytes.map(|bytes| format!("{bytes} bytes of shared memory")));
+    said.extend(row.subgroups_per_simd.map(|subgroups| format!("{subgroups} subgroups per SIMD")));
+    said.extend(held(row, device).map(|workgroups| format!("{workgroups} workgroups per unit at a time")));
     said.join(", ")
 }

@@ -1,13 +1,11 @@
 //! A label, part by part; what it comes to on a device.
 
-use anyhow::Context;
 use scanbox_kernels::catalog::{self, Variant};
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::plan::Shader;
 use scanbox_model::api::Api;
 use scanbox_model::config::{Config, Kernel, Reset, TileState};
 use scanbox_model::device::DeviceProfile;
-use scanbox_model::metadata::Metadata;
 use scanbox_model::parameters::{KERNEL_PARAMETERS, LabelPart, PARAMETERS, Value, Values};
 use scanbox_model::problem::Problem;
 use scanbox_model::space::Rejection;
@@ -18,6 +16,7 @@ use scanbox_session::tools::Tools;
 
 use super::kinds::fact;
 use super::{ExplainArgs, costs};
+use crate::inputs::profile_of;
 
 /// What the label of a kernel, or of a config with it, means.
 ///
@@ -41,7 +40,7 @@ pub fn meanings(
 fn device_of(args: &ExplainArgs, tools: &Tools) -> anyhow::Result<Option<DeviceProfile>> {
     Ok(match (&args.profile, &args.device) {
         (Some(path), _) => {
-            let mut profile = Metadata::read(path).context("the profile is a metadata file")?.device;
+            let mut profile = profile_of(path)?;
             device::inform(&mut profile, &tools.assume)?;
             Some(profile)
         }
