@@ -8,7 +8,7 @@ use shaderc::{
 };
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/shaders")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/compaction/shaders")
 }
 
 /// The SPIR-V of a shader of the examples.

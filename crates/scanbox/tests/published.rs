@@ -87,15 +87,18 @@ fn explanations_are_in_order_at_any_width() {
         let mut lines = text.lines().skip_while(|line| !(line.contains(" config ") && line.contains(" ns")));
         let header = lines.next().unwrap();
         assert_eq!(header.contains("confirmed"), confirmed, "{columns}: {header}");
-        let ns_at = header.find(" ns").unwrap() + 3;
+        let end = |column: &str| header.find(column).map_or(0, |at| at + column.len());
+        let (ns_at, confirmed_at) = (end(" ns"), end("confirmed"));
         let mut winner: Option<u64> = None;
         let mut pairs = 0;
         for line in lines.skip(1).take_while(|line| !line.starts_with("How:") && !line.starts_with("left")) {
             // Numbers are set to the right of their columns; the rest of a broken label has none.
-            let cell = |end: usize| line.get(..end).and_then(|part| part.split_whitespace().last());
-            let of = |end: usize| cell(end).and_then(|cell| cell.parse::<u64>().ok());
+            let cell = |end: usize| {
+                line.get(..end).filter(|part| part.ends_with(|last: char| last.is_ascii_digit()))
+            };
+            let of = |end: usize| cell(end)?.split_whitespace().last()?.parse::<u64>().ok();
             let Some(swept) = of(ns_at) else { continue };
-            let ns = if confirmed && line.len() == header.len() { of(line.len()) } else { None };
+            let ns = of(confirmed_at);
             let is_second = line.trim_start().starts_with("2 ");
             if let (true, Some(first), Some(second)) =
                 (is_second, winner, ns.or(Some(swept).filter(|_| !confirmed)))

@@ -1,6 +1,6 @@
 //! The examples run, and say that they are right.
 
-#[path = "../../examples/compaction.rs"]
+#[path = "../../examples/compaction/main.rs"]
 #[allow(dead_code, reason = "its main is the program's")]
 mod compaction;
 
