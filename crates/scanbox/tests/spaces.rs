@@ -52,7 +52,7 @@ fn a_space_is_the_same_point_for_point() {
     check("nightly", Element::U64, 941, 0x41cc_fc7a_1002_c55d);
     check("nightly", Element::F64, 941, 0xcc73_8dec_ac19_043b);
     check("baked", Element::U32, 1210, 0x5880_3a6d_2b10_29f7);
-    check("handover", Element::U32, 2730, 0x9166_16ec_5eb2_851f);
+    check("handover", Element::U32, 2730, 0x3fee_cc00_761a_b33b);
     check("handover", Element::F64, 1326, 0xea48_2b9b_8b82_fb1a);
     check("problems", Element::U32, 1084, 0xa88d_806e_eb6c_93a2);
     check("families", Element::U32, 1642, 0x7cca_15c1_dc09_00bf);
