@@ -31,7 +31,9 @@ pub enum CsvError {
         path: PathBuf,
     },
     /// There is no header line.
-    #[error("{path}: line 1: this is not the header of a scanbox file")]
+    #[error(
+        "{path}: line 1: this is not the header of a scanbox file; name a .csv that `scanbox sweep` wrote"
+    )]
     NoHeader {
         /// The file.
         path: PathBuf,

@@ -60,13 +60,24 @@ fn number(text: &str) -> Result<u64, String> {
     let text = text.trim();
     let n = match text.strip_prefix("2^") {
         Some(exponent) => {
-            let exponent: u32 = exponent.parse().map_err(|_| format!("`{text}` has no exponent"))?;
+            let wrong = |_| {
+                let range = if exponent.contains('-') { ", and a range as 2^10..2^20" } else { "" };
+                format!("`{text}` is not a size: a power of two is written as 2^20{range}")
+            };
+            let exponent: u32 = exponent.parse().map_err(wrong)?;
             if exponent > MAX_EXPONENT {
                 return Err(format!("`{text}` is above 2^{MAX_EXPONENT}"));
             }
             1 << exponent
         }
-        None => text.parse().map_err(|_| format!("`{text}` is not a number"))?,
+        None => {
+            let wrong = |_| {
+                format!(
+                    "`{text}` is not a number: write all its digits, as 3000000, or a power of two, as 2^20"
+                )
+            };
+            text.replace('_', "").parse().map_err(wrong)?
+        }
     };
     match n {
         0 => Err("a scan has at least one element".to_owned()),

@@ -158,7 +158,8 @@ fn sizes() {
     check("2^10..2^11/0", Err("from 1 to 64"));
     check("2^10..2^11/65", Err("from 1 to 64"));
     check("2^10..2^11/", Err("`` is not a number of steps"));
-    check("2^10/2..2^11", Err("no exponent"));
+    check("2^10/2..2^11", Err("a power of two is written as 2^20"));
+    check("3_000_000", Ok(&[3_000_000]));
     check("0", Err("at least one element"));
     check("2^41", Err("above 2^40"));
     check("9999999999999999", Err("above 2^40"));
@@ -166,6 +167,10 @@ fn sizes() {
     check("2^5..2^3", Err("no power of two"));
     check("5..7", Err("no power of two"));
     check("ten", Err("`ten` is not a number"));
+    check("3M", Err("write all its digits, as 3000000"));
+    check("2^10-2^12", Err("a range as 2^10..2^20"));
+    check("2^ten", Err("a power of two is written as 2^20"));
+    check("_", Err("is not a number"));
     check("random:2:5..9:1,8", Ok(&[7, 8, 9]));
     check("random:0:5..9:1", Err("at least one size"));
     check("random:3:5..9:1", Err("not 3 sizes from 5 to 9"));

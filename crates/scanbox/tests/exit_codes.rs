@@ -154,6 +154,24 @@ fn several_devices_are_one_object() {
     assert_eq!((answer["exit_code"].as_u64(), codes), (Some(5), vec![0, 5]));
 }
 
+/// A file beside itself, or beside its copy, is as fast as ever.
+#[test]
+fn a_run_is_not_compared_with_itself_unnoticed() {
+    let place = Place::in_memory("");
+    place.sweep(&[]);
+    let other = ["sweep", "--device", "replay:replay.toml", "--space", "space.toml", "--out", "other.csv"];
+    crate::sweeps::ended(place.scanbox(&other).output().unwrap());
+    for (new, is_same) in [("out/test.csv", true), ("other.csv", false)] {
+        let ended = crate::sweeps::ended(place.scanbox(&["compare", "out/test.csv", new]).output().unwrap());
+        assert_eq!(
+            ended.stderr.contains("nothing was measured a second time"),
+            is_same,
+            "{new}: {}",
+            ended.stderr
+        );
+    }
+}
+
 /// A name in a file is what somebody else has written there: the terminal takes no orders from it.
 #[test]
 fn names_in_files_do_not_speak_to_the_terminal() {

@@ -70,6 +70,11 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Exit> {
         return Ok(Exit::Inconclusive);
     }
     let [base, new] = [JudgedSweep::read(&args.base)?, JudgedSweep::read(&args.new)?];
+    // Rows that were copied or changed by hand: whatever comes out says nothing of another night.
+    let run = |sweep: &JudgedSweep| sweep.records.first().map(|row| row.run_id.clone());
+    if let Some(run) = run(&base).filter(|id| !id.is_empty() && run(&new).as_ref() == Some(id)) {
+        note(&format!("warning: both files are of the run {run}: nothing was measured a second time"));
+    }
     let night = args
         .pairs
         .as_ref()
