@@ -64,10 +64,11 @@ fn forward_problems(users: &[UserOperator]) -> Vec<Problem> {
     all
 }
 
-/// A value of a user's operator with words that hardly are its identity: what its fields are is in its file, and any
-/// bits are a value of theirs. None of operators that round, which may make anything of such bits.
+/// A value of a user's operator with words that hardly are its identity: what its fields are is in its file, and small
+/// numbers are a value of theirs, as 0 and 1 are of a flag, which stands first. None of operators that round, which may
+/// make anything of such bits.
 fn user_init(user: &UserOperator) -> Option<StructureValue> {
-    let words = [3, 5, 7, 9].into_iter().take(user.element.bytes() as usize / 4);
+    let words = [1, 5, 7, 9].into_iter().take(user.element.bytes() as usize / 4);
     let exact = user.tolerance == Tolerance::EXACT;
     StructureValue::new(words.map(|word| (Component::Uint, word))).ok().filter(|_| exact)
 }
