@@ -239,7 +239,8 @@ fn the_worker_that_is_stuck_is_named() {
 /// both programs, nobody says anything.
 #[test]
 fn requests_beside_a_run_are_told() {
-    let place = Place::in_memory(&slow(100));
+    // Long enough for the server to start on a busy machine before the run ends.
+    let place = Place::in_memory(&slow(300));
     let child = place.start_with_rows(&[], 2);
     let serve = |place: &Place| {
         let mut command = place.scanbox(&["serve", "--device", "replay:replay.toml"]);
