@@ -104,11 +104,19 @@ fn changed(file: &str, from: &str, to: &str) -> Compiler {
 }
 
 #[test]
+#[allow(clippy::print_stderr, reason = "a test that did not run has to say so")]
 fn kernels_that_are_wrong_where_somebody_is_late_are_found() {
     let Some(mut bench) = bench() else { return };
     let all = [PARALLEL, SEQUENTIAL, CHAIN, GATHER, PERSISTENT, FALLBACK, IMPATIENT];
     for verdict in bench.verdicts(&all, &Problem::default(), Some(vec![20_001])) {
         assert_eq!(verdict.failed, None, "{}", verdict.config);
+    }
+    // Where workgroups run side by side, what is broken may also wait until the device is lost, for all that follows.
+    if bench.device.profile().driver.contains("SwiftShader") {
+        eprintln!(
+            "kernels that are broken on purpose: left out, because SwiftShader runs workgroups side by side"
+        );
+        return;
     }
     let mut missed = Vec::new();
     for (labels, file, from, to) in BROKEN {
