@@ -186,7 +186,7 @@ impl<E: From<Failure>> Sweep<'_, E> {
                 return Ok(Some(End::Interrupted));
             }
             if self.is_canary_due() {
-                self.watch(&points[since_canary..place], again.as_deref_mut())?;
+                self.watch(&points[..place], since_canary, again.as_deref_mut())?;
                 since_canary = place;
             }
             self.session.check_device("no config was in flight")?;
@@ -205,7 +205,7 @@ impl<E: From<Failure>> Sweep<'_, E> {
             return Ok(Some(End::Interrupted));
         }
         if since_canary < points.len() {
-            self.watch(&points[since_canary..], again)?;
+            self.watch(points, since_canary, again)?;
         }
         Ok(None)
     }
@@ -354,7 +354,8 @@ impl<E: From<Failure>> Sweep<'_, E> {
     /// The times of a plan, with as much warm-up as the device idled since the last ones.
     fn measured(&mut self, plan: &Plan, first_call: TickInterval) -> Result<Measurement, Failure> {
         let busy = self.session.backend.busy_ns();
-        let idle = self.timed.map_or(Duration::ZERO, |(then, busy_then)| {
+        // Before the first, it has idled for as long as its process took to begin.
+        let idle = self.timed.map_or(Duration::MAX, |(then, busy_then)| {
             then.elapsed().saturating_sub(Duration::from_nanos((busy - busy_then) as u64))
         });
         let measured = measure(self.session.backend, plan, first_call, &self.job.protocol.after(idle));

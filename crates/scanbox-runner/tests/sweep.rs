@@ -120,7 +120,7 @@ fn every_point_gets_one_verified_row() {
 #[test]
 fn the_copy_of_an_idle_device_is_measured_again() {
     let awake: BTreeMap<u64, f64> = run("").copies.into_iter().collect();
-    let copies = run("waking_ns = 9e7\nwaking_ratio = 1.4\n").copies;
+    let copies = run("waking_ns = 1.82e8\nwaking_ratio = 1.4\n").copies;
     let (first, last) = (copies[0], copies[copies.len() - 1]);
     assert_eq!((first.0, last.0), (1 << 16, 1 << 16));
     assert!(2.0 * first.1 < awake[&first.0], "{first:?}");
@@ -256,6 +256,52 @@ fn what_is_measured_at_another_speed_is_measured_again() {
         let software = run_with(&faults, many_points);
         assert_eq!((software.records.len(), software.remarks), (count, Vec::new()), "{from} to {to}");
     }
+}
+
+#[test]
+fn a_device_that_becomes_faster_than_at_first_was_not_awake() {
+    let clean = run_with("hardware = true\n", many_points);
+    let count = clean.records.len();
+    let time = |record: &Record| record.steady.unwrap().median_ns;
+    let before: HashMap<_, _> = clean.records.iter().map(|record| (key(record), time(record))).collect();
+    // The canary copies what is loaded: as much as the largest ceiling.
+    let largest = 1 << 16;
+    let plan = catalog::copy(
+        &Problem::default(),
+        largest,
+        catalog::CEILING_SHAPES[0],
+        Replay::new(Script::default()).profile(),
+    );
+    let asleep =
+        format!("[[fault]]\nkind = \"throttle\"\nconfig = \"{}\"\nn = {largest}\ntimes = 1\n", plan.label);
+    // Where it wakes up, in rows, and how many of them are measured again: all before the canary that sees it.
+    for (wakes, again) in [(1, 100), (50, 100), (130, 200), (390, count)] {
+        let faults = asleep.clone() + &once("recover", &clean.records[wakes]);
+        let ran = run_with(&format!("hardware = true\n{faults}"), many_points);
+        assert_eq!(ran.records.len(), count + again, "{wakes}: {:?}", ran.remarks);
+        let latest: HashMap<_, _> = ran.records.iter().map(|record| (key(record), record)).collect();
+        assert!(
+            latest.iter().all(|(key, record)| (time(record) as f64) < 1.5 * before[key] as f64),
+            "{wakes}"
+        );
+        assert!(latest.values().all(|record| record.drift_pct == Some(0.0)), "{wakes}");
+        assert_eq!(ran.remarks.len(), 1, "{wakes}: {:?}", ran.remarks);
+        let told = format!("faster than at first: a copy takes -50 %; {again} rows are measured once more");
+        assert!(ran.remarks[0].contains(&told), "{wakes}: {:?}", ran.remarks);
+    }
+}
+
+#[test]
+fn a_device_that_stays_slow_is_told_once() {
+    let clean = run_with("hardware = true\n", many_points);
+    let ran = run_with(&format!("hardware = true\n{}", once("throttle", &clean.records[120])), many_points);
+    assert_eq!(ran.records.len(), clean.records.len());
+    let remarks: Vec<_> = ran.remarks.iter().map(String::as_str).collect();
+    assert!(
+        matches!(remarks[..], [goes_on, stay]
+        if goes_on.contains("goes on so") && stay.contains("300 rows stay as they are")),
+        "{remarks:?}"
+    );
 }
 
 fn key(record: &Record) -> (String, u64) {

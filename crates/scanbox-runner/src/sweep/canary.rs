@@ -30,6 +30,8 @@ pub(super) struct Canary {
     first_ns: u64,
     last_ns: u64,
     timed: Instant,
+    /// Whether the device was waited for in vain, and has been at another speed since.
+    given_up: bool,
 }
 
 impl<E: From<Failure>> Sweep<'_, E> {
@@ -46,37 +48,74 @@ impl<E: From<Failure>> Sweep<'_, E> {
         self.session.backend.profile().kind == DeviceKind::Hardware
     }
 
-    /// Times the canary behind these points. Where the device ran at another speed than at first, before them or
-    /// behind, they are to be measured again, and the canary is timed until the device is back, or does not come back.
-    pub(super) fn watch(&mut self, points: &[Point], again: Option<&mut Vec<Point>>) -> Result<(), E> {
+    /// Times the canary behind points, of which those from `since` on were measured after the one before. Where the
+    /// device ran at another speed than at first, before these or behind, they are to be measured again, and the canary
+    /// is timed until the device is back, or does not come back.
+    ///
+    /// A device that stays faster was not awake at first: its speed is this one, and all points are to be measured
+    /// again.
+    pub(super) fn watch(
+        &mut self,
+        points: &[Point],
+        since: usize,
+        again: Option<&mut Vec<Point>>,
+    ) -> Result<(), E> {
         let before = self.drift().unwrap_or(0.0);
         self.time_canary()?;
         let behind = self.drift().unwrap_or(0.0);
-        if !self.is_hardware() || before.abs().max(behind.abs()) <= DRIFT_MAX {
+        if !self.is_hardware() {
             return Ok(());
         }
+        // A device that did not come back is looked at, and not waited for at each canary.
+        let waited = self.canary.as_ref().is_some_and(|canary| canary.given_up);
         let mut wakes = 0;
-        while self.is_off() && wakes < WAKES && !self.should_stop() {
+        while self.is_off() && !waited && wakes < WAKES && !self.should_stop() {
             self.time_canary()?;
             wakes += 1;
         }
-        if points.is_empty() {
+        let is_off = self.is_off();
+        if let Some(canary) = &mut self.canary {
+            canary.given_up = is_off;
+        }
+        if before.abs().max(behind.abs()) <= DRIFT_MAX || points.len() == since {
+            return Ok(());
+        }
+        let drift = 100.0 * if before.abs() > behind.abs() { before } else { behind };
+        let Some(again) = again else {
+            return self.tell_speed(
+                drift,
+                waited,
+                &format!("{} rows stay as they are", points.len() - since),
+            );
+        };
+        if let Some(canary) = self.canary.as_mut().filter(|canary| is_off && canary.last_ns < canary.first_ns)
+        {
+            canary.first_ns = canary.last_ns;
+            canary.given_up = false;
+            again.clear();
+            again.extend_from_slice(points);
+            let text = format!(
+                "the device has become faster than at first: a copy takes {drift:+.0} %; {} rows are measured once more \
+                 at the end",
+                points.len()
+            );
+            return (self.observer)(SweepEvent::Remark { text: &text });
+        }
+        again.extend_from_slice(&points[since..]);
+        let rows =
+            if is_off { "rows until it is back".into() } else { format!("{} rows", points.len() - since) };
+        self.tell_speed(drift, waited, &format!("{rows} are measured once more at the end"))
+    }
+
+    /// Tells that the device runs at another speed: once, until it is back.
+    fn tell_speed(&mut self, drift: f64, told: bool, then: &str) -> Result<(), E> {
+        if told {
             return Ok(());
         }
         let goes_on = if self.is_off() { ", and goes on so" } else { "" };
-        let then = if again.is_some() {
-            "are measured once more at the end if it is back"
-        } else {
-            "stay as they are"
-        };
         let text = format!(
-            "the device runs at another speed than at first: a copy takes {:+.0} %{goes_on}; {} rows {then}",
-            100.0 * if before.abs() > behind.abs() { before } else { behind },
-            points.len()
+            "the device runs at another speed than at first: a copy takes {drift:+.0} %{goes_on}; {then}"
         );
-        if let Some(again) = again {
-            again.extend_from_slice(points);
-        }
         (self.observer)(SweepEvent::Remark { text: &text })
     }
 
@@ -117,7 +156,9 @@ impl<E: From<Failure>> Sweep<'_, E> {
         }
         self.canary = match (before, time) {
             (Some(canary), Ok(ns)) => Some(Canary { last_ns: ns, timed: Instant::now(), ..canary }),
-            (None, Ok(ns)) => Some(Canary { plan, first_ns: ns, last_ns: ns, timed: Instant::now() }),
+            (None, Ok(ns)) => {
+                Some(Canary { plan, first_ns: ns, last_ns: ns, timed: Instant::now(), given_up: false })
+            }
             (before, Err(_)) => before,
         };
         self.spend("canary", start);
