@@ -13,7 +13,7 @@ mod inputs;
 mod output;
 
 use std::ffi::OsString;
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::{ColorChoice, CommandFactory, FromArgMatches};
@@ -54,7 +54,7 @@ fn refuse(error: &clap::Error, colour: ColorChoice) -> ! {
             true => error.render().ansi().to_string(),
             false => error.render().to_string(),
         };
-        eprint!("{}", wrapped(&text));
+        drop(write!(std::io::stderr(), "{}", wrapped(&text)));
         std::process::exit(error.exit_code());
     }
     error.exit()

@@ -26,12 +26,12 @@ fn a_value_that_is_none_brings_the_nearest_legal_one_to_mind() {
     check(&format!("sweep {device} --space quik"), "quick");
     check(&format!("sweep {device} --space xyzzy"), "");
     check("sweep --op sum", "add");
-    check("sweep --op mx", "max");
+    check("sweep --op maximum", "max");
     check("sweep --type uint", "u32");
     check("sweep --mode exlusive", "exclusive");
     check("sweep --filter lokback=parallel", "lookback");
     check("sweep --filter lookback=paralel", "parallel");
-    check("sweep --filter deterministic=y", "yes");
+    check("sweep --filter deterministic=yess", "yes");
     check("tune --problem u32:exclusive:add", "u32:add:exclusive");
     check("tune --problem exclusive:add:u32", "u32:add:exclusive");
     check("tune --problem u32:sum:exclusive", "add");
@@ -92,7 +92,8 @@ fn a_file_that_is_not_there_is_told_what_it_must_be_and_what_makes_one() {
     check("export no.csv --format json", 1, "no.csv", sweep);
     check("pack no.csv -o no.scanpack", 1, "no.csv", sweep);
     check("explain b4.vec4.par.rake.wg256 --from no.csv", 1, "no.csv", sweep);
-    check("compare measured.csv no.csv", 1, "no.csv", sweep);
+    let published = concat!(env!("CARGO_MANIFEST_DIR"), "/../../results/published.llvmpipe.quick.csv");
+    check(&format!("compare {published} no.csv"), 1, "no.csv", sweep);
     check("analyze measurd.csv", 1, "measurd.csv", &format!("{sweep}; did you mean `measured.csv`?"));
     check("bench --show no.csv", 1, "no.csv", "rows of a benchmark; `scanbox bench --out FILE` writes them");
     check("pack --show no.scanpack", 1, "no.scanpack", pack);
@@ -111,10 +112,11 @@ fn a_file_that_is_not_there_is_told_what_it_must_be_and_what_makes_one() {
         "a GLSL file with an operator; kernels/README.md shows one",
     );
     check(
-        "import no.csv --subject a --device b --out c.csv",
+        "import no.csv --subject a --device-name b --device-uuid c --out d.csv",
         1,
         "no.csv",
         "a table of times; `scanbox import --help`",
     );
-    check("space --kernels no", 1, "no", "a folder of kernel sources");
+    let own = "sweep --device replay:replay.toml --space space.toml --kernels nowhere";
+    check(own, 1, "nowhere", "a folder of kernel sources");
 }

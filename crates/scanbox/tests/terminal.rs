@@ -68,7 +68,7 @@ fn errors_are_broken_between_words_in_a_terminal_alone() {
         ("sweep --space quik", 2, &["`quick`?"]),
         ("analyze results/published.nvidia-h200.thesis.csv --metric sqared", 2, &["`squared`?", "'--help'"]),
         (
-            "space --profile results/published.nvidia-h200.full.meta.json --filter lookback=none,vector_width=4",
+            "space --profile results/published.nvidia-h200.full.meta.json --filter lookback=none,arguments=block",
             0,
             &["--filter"],
         ),

@@ -43,18 +43,16 @@ pub fn with_use(message: &str, matches: &ArgMatches) -> String {
     message.to_owned()
 }
 
-/// A file of the same folder whose name is like that of one that is not there.
+/// A file of the same folder and kind whose name is like that of one that is not there.
 fn near(path: &Path) -> String {
-    let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return String::new() };
+    let Some(name) = path.file_stem().and_then(|name| name.to_str()) else { return String::new() };
     let folder = path.parent().unwrap_or(Path::new(""));
     let look_in = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    let names = look_in
-        .read_dir()
-        .into_iter()
-        .flatten()
-        .filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    // Of its own kind only.
-    let names = names.filter(|other| Path::new(other).extension() == path.extension());
-    let near = nearest(name, names, 1);
-    near.first().map_or_else(String::new, |near| format!("; did you mean `{}`?", folder.join(near).display()))
+    let others = look_in.read_dir().into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
+    let others = others.filter(|other| other.extension() == path.extension());
+    // Without the ending, which all of them have.
+    let names = others.filter_map(|other| other.file_stem()?.to_str().map(str::to_owned));
+    let Some(near) = nearest(name, names, 1).pop() else { return String::new() };
+    let ending = path.extension().map_or_else(String::new, |ending| format!(".{}", ending.to_string_lossy()));
+    format!("; did you mean `{}`?", folder.join(near + &ending).display())
 }
