@@ -62,33 +62,41 @@ pub mod pairs;
 pub mod merge;
 pub mod warning;
 
+use scanbox_model::nearest::hint;
+
 /// Why a request cannot be answered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AnalysisError {
     /// The text names no metric.
     #[error(
-        "`{text}` is not a metric: {reason}; the metrics are sum, absolute, squared, chebyshev, cosine, power:P"
+        "`{text}` is not a metric{reason}; the metrics are sum, absolute, squared, chebyshev, cosine, power:P{hint}"
     )]
     Metric {
         /// The text.
         text: String,
-        /// What is wrong with it.
+        /// What is wrong with it, where that is more than its name.
         reason: &'static str,
+        /// Which metric it may mean.
+        hint: String,
     },
     /// The text names no metric of shared configs.
     #[error(
-        "`{text}` is not a metric of shared configs: {reason}; the metrics are mean, max, mean-std, min, rank-sum, \
-         rank-product, distance, squared, power:P"
+        "`{text}` is not a metric of shared configs{reason}; the metrics are mean, max, mean-std, min, rank-sum, \
+         rank-product, distance, squared, power:P{hint}"
     )]
     SharedMetric {
         /// The text.
         text: String,
-        /// What is wrong with it.
+        /// What is wrong with it, where that is more than its name.
         reason: &'static str,
+        /// Which metric it may mean.
+        hint: String,
     },
     /// The text names no coverage.
     #[error(
-        "`{text}` does not name a coverage: write auto, common, all, widest, a share (0.5), or sizes (2^19..2^29)"
+        "`{text}` does not name a coverage: write auto, common, all, widest, a share (0.5), or sizes \
+         (2^19..2^29){}",
+        hint(text, ["auto", "common", "all", "widest"])
     )]
     Coverage {
         /// The text.

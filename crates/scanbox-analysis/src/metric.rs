@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use scanbox_model::nearest::hint;
+
 use crate::AnalysisError;
 
 /// How a kernel is judged. `I` is the ideal line, `L` the kernel's, both over the sizes of the comparison.
@@ -119,11 +121,18 @@ impl fmt::Display for Metric {
     }
 }
 
+/// The metrics, as a user writes them.
+const WORDS: [&str; 6] = ["sum", "absolute", "squared", "chebyshev", "cosine", "power:P"];
+
 impl FromStr for Metric {
     type Err = AnalysisError;
 
     fn from_str(text: &str) -> Result<Self, AnalysisError> {
-        let error = |reason| AnalysisError::Metric { text: text.chars().take(40).collect(), reason };
+        let error = |reason| AnalysisError::Metric {
+            text: text.chars().take(40).collect(),
+            reason,
+            hint: hint(text, WORDS),
+        };
         match text {
             "sum" => Ok(Self::Sum),
             "absolute" => Ok(Self::Absolute),
@@ -131,12 +140,11 @@ impl FromStr for Metric {
             "chebyshev" => Ok(Self::Chebyshev),
             "cosine" => Ok(Self::Cosine),
             _ => {
-                let exponent =
-                    text.strip_prefix("power:").ok_or_else(|| error("there is no metric of this name"))?;
-                let exponent = exponent.parse().map_err(|_| error("the exponent is not a number"))?;
+                let exponent = text.strip_prefix("power:").ok_or_else(|| error(""))?;
+                let exponent = exponent.parse().map_err(|_| error(": the exponent is not a number"))?;
                 Exponent::new(exponent)
                     .map(Self::Power)
-                    .ok_or_else(|| error("the exponent must be above 0 and finite"))
+                    .ok_or_else(|| error(": the exponent must be above 0 and finite"))
             }
         }
     }

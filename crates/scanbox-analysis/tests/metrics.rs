@@ -193,9 +193,9 @@ fn metric_names() {
         ("power:inf", Err("above 0")),
         ("power:NaN", Err("above 0")),
         ("power:x", Err("not a number")),
-        ("power", Err("no metric of this name")),
-        ("Sum", Err("no metric of this name")),
-        ("", Err("no metric of this name")),
+        ("power", Err("is not a metric; the metrics are")),
+        ("Sum", Err("is not a metric; the metrics are")),
+        ("", Err("is not a metric; the metrics are")),
     ] {
         match (text.parse::<Metric>(), expected) {
             (Ok(metric), Ok(name)) => assert_eq!(metric.to_string(), name),

@@ -15,6 +15,7 @@ use std::str::FromStr;
 
 use serde::Deserialize;
 
+use crate::nearest::hint;
 use crate::parameters::{AUTO, Config, Declaration, PARAMETERS, PROPERTIES, Property, Value, begins_a_label};
 
 /// A condition on configs.
@@ -79,6 +80,15 @@ impl ConditionKey {
             }
             Self::Parameter(parameter) => parameter.values.check(value),
             Self::Property(property) => property.values.check(value),
+        }
+    }
+
+    /// Which value a text that is none may mean.
+    fn hint(&self, value: &str) -> String {
+        match self {
+            Self::Label => String::new(),
+            Self::Parameter(parameter) => parameter.values.hint(value),
+            Self::Property(property) => property.values.hint(value),
         }
     }
 
@@ -155,7 +165,12 @@ impl FromStr for Filter {
                 condition.split_once('=').ok_or_else(|| failed(format!("`{condition}` has no `=`")))?;
             let key = ConditionKey::named(key.trim()).ok_or_else(|| {
                 let names: Vec<_> = keys().map(|key| key.name()).collect();
-                failed(format!("there is no parameter `{}`; there are {}", key.trim(), names.join(", ")))
+                let near = hint(key.trim(), &names);
+                failed(format!(
+                    "there is no parameter `{}`; there are {}{near}",
+                    key.trim(),
+                    names.join(", ")
+                ))
             })?;
             let values: Vec<String> = values.split('|').map(|value| value.trim().to_owned()).collect();
             if values.iter().any(String::is_empty) {
@@ -163,8 +178,10 @@ impl FromStr for Filter {
             }
             for value in &values {
                 let checked = key.check(value);
-                checked
-                    .map_err(|what| failed(format!("`{value}` is not a value of {}; {what}", key.name())))?;
+                checked.map_err(|what| {
+                    let near = key.hint(value);
+                    failed(format!("`{value}` is not a value of {}; {what}{near}", key.name()))
+                })?;
             }
             conditions.push(Condition { key: key.name(), values });
         }

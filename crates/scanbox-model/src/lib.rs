@@ -7,6 +7,7 @@
 //! Neighbours: `scanbox-kernels` turns a config into an executable plan, `scanbox-runner` turns a plan into a
 //! record, `scanbox-analysis` turns records into answers.
 
+pub mod nearest;
 #[macro_use]
 pub mod parameters;
 pub mod config;

@@ -105,14 +105,18 @@ fn text(report: &CompareReport<'_>, style: Style, out: &mut impl Write) -> io::R
     }
     let drawn = grid(comparison).drawn(style);
     writeln!(out, "\n{}\n", drawn.text_and_left_out(style))?;
-    let line = if comparison.is_paired { "winner: that of the base" } else { "ideal: the ideal line" };
+    let line = if comparison.is_paired {
+        "winner: that of the base"
+    } else {
+        "ideal: the ideal line, the best config of each size"
+    };
     let slower = match drawn.has("slower") {
-        true => "; slower: single configs that are, of those in both sweeps",
+        true => "; slower: how many configs are slower, of those in both sweeps",
         false => "",
     };
     let legend = format!(
-        "%: how much slower; sees: the loss in percent that would have been found in 95 of 100 nights like these; rows: all \
-         rows of the size together; {line}; kernel: the best config of the kernel that is watched{slower}"
+        "%: how much slower; sees: 95 of 100 such comparisons find a loss of so many percent; rows: the median of all rows of \
+         the size; {line}; kernel: the best config of the kernel that is watched{slower}"
     );
     writeln!(out, "{}", fold("", &legend, 0, width))?;
     lists(report, style, width, out)
@@ -131,7 +135,7 @@ fn device(comparison: &Comparison) -> String {
             if device.nights == 1 { "its night".to_owned() } else { format!("{} nights", device.nights) }
         ),
         None => format!(
-            "{} %, which copies and scans share; the base was not measured again tonight",
+            "{} % slower, by what copies and scans have in common; `scanbox rerun` would measure the base again",
             signed(device.lost.exp_m1())
         ),
     }
@@ -151,7 +155,7 @@ fn drift(comparison: &Comparison, question: &CompareQuestion) -> String {
         |log: Option<f64>| log.map_or("unknown".to_owned(), |log| format!("{} %", signed(log.exp_m1())));
     let removed = signed(drift.removed.exp_m1());
     let mut text = format!(
-        "copies {}, scans {} (medians of all sizes); {removed} % is taken out of every change",
+        "copies {}, scans {} (medians of all sizes, + is slower); every change is without {removed} % of drift",
         share(drift.ceilings),
         share(drift.scans)
     );
@@ -270,11 +274,12 @@ fn lists(
 
     let missing = comparison.configs.iter().filter(|config| config.status.is_none()).count();
     if missing > 0 {
-        writeln!(out, "\n{missing} configs of the base have no row in the new run.")?;
+        let have = if missing == 1 { "has" } else { "have" };
+        writeln!(out, "\n{} of the base {have} no row in the new run.", plural(missing, "config"))?;
     }
     if comparison.unmeasured > 0 {
         let configs = plural(comparison.unmeasured, "config");
-        let text = format!("Not measured again tonight: {configs} with a time in both sweeps.");
+        let text = format!("Not measured again, though both sweeps have a time: {configs}.");
         writeln!(out, "\n{}", fold("", &text, 0, width))?;
     }
     if !comparison.new_sizes.is_empty() {

@@ -18,6 +18,7 @@ use scanbox_model::device::{DeviceKind, DeviceProfile};
 use scanbox_model::guarantee_probe::{GuaranteeFinding, ProbeVerdict, ResidentShape};
 use scanbox_model::record::Status;
 use scanbox_model::safe_devices::Guarantee;
+use scanbox_model::units::plural;
 use serde::{Deserialize, Serialize};
 
 use crate::backend::{Backend, Failure, PROBE_WORDS, ProbeAnswer, ProbeCall};
@@ -365,7 +366,7 @@ impl<'a> Asking<'a> {
             }
         }
         let most = asked.iter().map(|(_, workgroups)| *workgroups).max().unwrap_or(0);
-        Ok(AskedOutcome::NotRefuted(format!("up to {most} workgroups")))
+        Ok(AskedOutcome::NotRefuted(format!("up to {}", plural(most as usize, "workgroup"))))
     }
 
     fn subgroups(&mut self) -> Result<AskedOutcome, Failure> {

@@ -19,6 +19,8 @@ pub struct Voice {
     pub logs: bool,
     /// How progress is shown.
     pub progress: ProgressForm,
+    /// Breaks a message where the terminal ends; none: nothing does.
+    pub wrap: Option<fn(&str) -> String>,
 }
 
 static VOICE: OnceLock<Voice> = OnceLock::new();
@@ -96,6 +98,7 @@ fn say(voice: Voice, level: NoteLevel, line: &str) {
         return;
     }
     let line = printable(line);
+    let line = voice.wrap.map_or_else(|| line.clone(), |wrap| wrap(&line).into());
     match level.colour().filter(|_| voice.colour) {
         Some(colour) => {
             let (head, rest) = line.split_once(':').unwrap_or((&line, ""));

@@ -1,6 +1,7 @@
 //! Files that commands read: which of scanbox's own kinds one is, its rows, and the metadata beside it.
 
 pub mod metadata_fit;
+pub mod missing;
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;

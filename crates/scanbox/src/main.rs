@@ -13,14 +13,15 @@ mod inputs;
 mod output;
 
 use std::ffi::OsString;
+use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
-use clap::{CommandFactory, FromArgMatches};
+use clap::{ColorChoice, CommandFactory, FromArgMatches};
 use scanbox_model::api::Api;
 use scanbox_session::process::DEVICE_LAYER_OFF;
 use scanbox_session::tools::Tools;
 
-use crate::args::speech::colour_of;
+use crate::args::speech::{colour_of, has_colour, wrapped};
 use crate::cli::{Cli, Command};
 use crate::commands::{
     analyze, bench, compare, devices, doctor, explain, export, help_files, import, merge, overview, pack,
@@ -29,18 +30,34 @@ use crate::commands::{
 
 fn main() -> ExitCode {
     let line = cli::with_values(std::env::args_os());
-    let matches = Cli::command().color(colour_of(&line)).get_matches_from(line);
-    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let colour = colour_of(&line);
+    let matches = Cli::command().color(colour).try_get_matches_from(line);
+    let matches = matches.unwrap_or_else(|error| refuse(&error, colour));
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| refuse(&error, colour));
     cli.speech.begin();
     let given = || cli::arguments_without(&matches, "device");
     match run(&cli, &given) {
         Ok(exit) => exit,
         Err(error) if answer::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            scanbox_session::notes::note(&format!("error: {error:#}"));
+            let message = inputs::missing::with_use(&format!("error: {error:#}"), &matches);
+            scanbox_session::notes::note(&message);
             exit::exit_of(&error).into()
         }
     }
+}
+
+/// Ends the process with what is wrong with a command line, which has the width of the terminal; or with help.
+fn refuse(error: &clap::Error, colour: ColorChoice) -> ! {
+    if error.use_stderr() && std::io::stderr().is_terminal() {
+        let text = match has_colour(colour, true) {
+            true => error.render().ansi().to_string(),
+            false => error.render().to_string(),
+        };
+        drop(write!(std::io::stderr(), "{}", wrapped(&text)));
+        std::process::exit(error.exit_code());
+    }
+    error.exit()
 }
 
 /// Runs the command. `given` are its arguments but for `--device`.

@@ -6,8 +6,8 @@
 
 pub mod figures;
 mod kind;
-#[allow(dead_code, reason = "tests read the table")]
-mod options;
+#[allow(dead_code, reason = "tests read what is written")]
+pub mod options;
 
 use std::fs;
 use std::io::{self, Write};

@@ -178,7 +178,7 @@ fn what_is_wrong_with_a_file_is_told_before_anything_runs() {
     check("clash.glsl", &good, &["--mode", "exclusive", "--init", "1"], &scale_alone);
     check("clash.glsl", &good, &["--mode", "reduce", "--in-place"], &["--in-place with --mode reduce"]);
     let missing = place.run(&["space", "--operator", "nowhere.glsl", "--device", DEVICE[1]], 2).stderr;
-    assert!(missing.contains("nowhere.glsl: No such file"), "{missing}");
+    assert!(missing.contains("nowhere.glsl: there is no such file"), "{missing}");
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn a_file_of_pairs_that_is_bad_or_short() {
         (header, 1, "pairs.csv: line 2: no pair follows the header"),
         (cut, 1, &format!("pairs.csv: line {}: ", text.lines().count())),
         (&of_size("4096,"), 7, "UNMEASURED: what led the base at 2^12 was not measured again; let"),
-        (&of_size("65536,"), 7, "Not measured again tonight: "),
+        (&of_size("65536,"), 7, "Not measured again, though both sweeps have a time: "),
     ] {
         std::fs::write(place.folder().join("pairs.csv"), content).unwrap();
         let compared = place.run(&["compare", "out/test.csv", "out/test.csv", "--pairs", "pairs.csv"], code);

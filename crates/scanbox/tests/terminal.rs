@@ -55,6 +55,46 @@ fn no_row_is_broken_at_80_100_and_120_columns() {
     }
 }
 
+/// What is wrong fits a terminal too; paths and commands stay whole, and a pipe has one line.
+#[test]
+#[cfg(target_os = "linux")]
+fn errors_are_broken_between_words_in_a_terminal_alone() {
+    let lines: [(&str, i32, &[&str]); 4] = [
+        (
+            "analyze a/folder/of/results/nowhere.csv",
+            1,
+            &["a/folder/of/results/nowhere.csv", "`scanbox sweep`"],
+        ),
+        ("sweep --space quik", 2, &["`quick`?"]),
+        ("analyze results/published.nvidia-h200.thesis.csv --metric sqared", 2, &["`squared`?", "'--help'"]),
+        (
+            "space --profile results/published.nvidia-h200.full.meta.json --filter lookback=none,arguments=block",
+            0,
+            &["--filter"],
+        ),
+    ];
+    for (line, code, whole) in lines {
+        let piped =
+            ended(scanbox(&line.split(' ').collect::<Vec<_>>()).env("COLUMNS", "60").output().unwrap());
+        assert_eq!(piped.code, Some(code), "{piped:?}");
+        // What `script` starts has a terminal for each of its streams.
+        let command = format!("{} {line}", cargo_bin("scanbox").display());
+        let mut script = Command::new("script");
+        script.args(["-qec", &command, "/dev/null"]).current_dir(scanbox(&[]).get_current_dir().unwrap());
+        let shown = ended(script.env("COLUMNS", "60").env("TERM", "dumb").output().unwrap());
+        assert_eq!(shown.code, Some(code), "{shown:?}");
+        let (text, first) = (shown.stdout.replace('\r', ""), piped.stderr.lines().next().unwrap());
+        assert!(first.chars().count() > 60, "{line}: {first}");
+        for line in text.lines() {
+            assert!(line.chars().count() <= 60, "{line}:\n{text}");
+        }
+        whole.iter().for_each(|part| assert!(text.contains(part), "{part}:\n{text}"));
+        // Nothing but line breaks is new.
+        let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(joined.contains(&first.split_whitespace().collect::<Vec<_>>().join(" ")), "{first}:\n{text}");
+    }
+}
+
 #[test]
 fn colours_are_where_they_were_asked_for() {
     let check = |args: &[&str], variables: &[(&str, &str)], coloured: bool| {

@@ -24,6 +24,7 @@ mod faults;
 mod fleet;
 mod gate;
 mod guarantees;
+mod hints;
 mod import;
 mod in_use;
 mod kill;

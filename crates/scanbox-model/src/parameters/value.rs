@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::words::{Parameter, Word};
+use crate::nearest::hint;
 
 /// The word for what follows from the device and the other parameters.
 pub(crate) const AUTO: &str = "auto";
@@ -45,7 +46,14 @@ impl Values {
     #[must_use]
     pub fn unknown(self, name: &str, word: &str) -> String {
         let listed = self.check("").err().unwrap_or_default();
-        format!("`{word}` is not a value of {name}; {listed}")
+        format!("`{word}` is not a value of {name}; {listed}{}", self.hint(word))
+    }
+
+    /// Which value a text that is none may mean, for the end of a message; empty where none is near.
+    #[must_use]
+    pub fn hint(self, text: &str) -> String {
+        let Self::Words(words) = self else { return String::new() };
+        hint(text, words.iter().map(|word| word.word))
     }
 
     /// The value with this word; `None` of numbers, and where no value has it.

@@ -1,5 +1,7 @@
 //! The words of the parameters: every enum of values, with word, tag and meaning of each value.
 
+use crate::nearest::hint;
+
 /// A parameter whose values have one word in space files and CSV, and one tag in labels.
 pub trait Parameter: Copy + PartialEq + Sized + 'static {
     /// The name of the parameter as it stands in space files and CSV headers.
@@ -25,16 +27,19 @@ pub trait Parameter: Copy + PartialEq + Sized + 'static {
     /// When no value has this word.
     fn from_word(word: &str) -> Result<Self, String> {
         let known = Self::VALUES.iter().copied().find(|value| value.word() == word);
-        known.ok_or_else(|| Self::unknown(word, |_| true))
+        known.ok_or_else(|| Self::unknown(word, |_| true, ""))
     }
 
-    /// The message about a word that no value has: it lists the words of the values that `listed` lets through.
-    fn unknown(word: &str, listed: impl Fn(Self) -> bool) -> String {
+    /// The message about a word that no value has: it lists the words of the values that `listed` lets through, and
+    /// `more`, then the nearest one.
+    fn unknown(word: &str, listed: impl Fn(Self) -> bool, more: &str) -> String {
         let words = Self::VALUES.iter().filter(|value| listed(**value)).map(|value| value.word());
+        let words: Vec<_> = words.collect();
         format!(
-            "`{word}` is not a value of {}; it is one of {}",
+            "`{word}` is not a value of {}; it is one of {}{more}{}",
             Self::NAME,
-            words.collect::<Vec<_>>().join(", ")
+            words.join(", "),
+            hint(word, &words)
         )
     }
 }

@@ -47,6 +47,10 @@ pub fn write(report: &AnalysisReport<'_>, style: Style, out: &mut impl Write) ->
         page.gap(out)?;
         page.across(across, out)?;
     }
+    // What was asked by number comes last: nothing scrolls it away.
+    for device in &report.answers.devices {
+        page.at_sizes(device, out)?;
+    }
     Ok(())
 }
 
@@ -114,7 +118,6 @@ impl TextPage<'_> {
         if device.ideal.points.is_empty() {
             return Ok(());
         }
-        self.at_sizes(device, out)?;
         self.gap(out)?;
         let heading = format!(
             "Ideal configuration set ({} time): {} from {}",

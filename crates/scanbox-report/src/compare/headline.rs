@@ -10,6 +10,9 @@ use scanbox_model::units::size_label;
 
 use super::{line_name, signed, threshold};
 
+/// So many sizes are named one by one.
+const SIZES_NAMED: usize = 6;
+
 /// Something that makes a regression.
 struct Guilt {
     n: u64,
@@ -155,7 +158,11 @@ fn unmeasured_headline(comparison: &Comparison, sizes: &str) -> String {
 }
 
 fn more_fail(count: usize) -> String {
-    if count == 0 { String::new() } else { format!("; {count} more fail now") }
+    match count {
+        0 => String::new(),
+        1 => "; 1 more fails now".to_owned(),
+        _ => format!("; {count} more fail now"),
+    }
 }
 
 fn device_headline(comparison: &Comparison) -> String {
@@ -203,7 +210,12 @@ fn inconclusive(comparison: &Comparison) -> String {
         let mut sizes = sizes.to_vec();
         sizes.sort_unstable();
         sizes.dedup();
-        sizes.iter().map(|&n| size_label(n)).collect::<Vec<_>>().join(", ")
+        match sizes.as_slice() {
+            [first, .., last] if sizes.len() > SIZES_NAMED => {
+                format!("{} sizes from {} to {}", sizes.len(), size_label(*first), size_label(*last))
+            }
+            few => few.iter().map(|&n| size_label(n)).collect::<Vec<_>>().join(", "),
+        }
     };
     if comparison.ideal.is_empty() {
         return "MISSING: the base has no ok row, so there is nothing to compare".to_owned();

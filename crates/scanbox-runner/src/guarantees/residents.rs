@@ -8,6 +8,7 @@ use scanbox_kernels::glsl::ProbeShader;
 use scanbox_kernels::plan::Shader;
 use scanbox_model::guarantee_probe::ResidentShape;
 use scanbox_model::record::Status;
+use scanbox_model::units::plural;
 
 use super::{AskedOutcome, AskedRound, Asking, COUNTED, FLAGS, GAVE_UP};
 use crate::backend::Failure;
@@ -106,10 +107,14 @@ impl Asking<'_> {
         let told = |shape: &ResidentShape| {
             let registers =
                 shape.registers.map_or_else(String::new, |registers| format!(" and {registers} registers"));
-            format!("{} workgroups of {}{registers}", shape.workgroups, shape.workgroup_size)
+            format!(
+                "{} of {}{registers}",
+                plural(shape.workgroups as usize, "workgroup"),
+                shape.workgroup_size
+            )
         };
         let most = shapes.iter().max_by_key(|shape| shape.workgroups).map(told).unwrap_or_default();
-        let detail = format!("up to {most} together, {} shapes", shapes.len());
+        let detail = format!("up to {most} together, {}", plural(shapes.len(), "shape"));
         Ok((AskedOutcome::NotRefuted(detail), shapes))
     }
 

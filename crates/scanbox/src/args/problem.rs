@@ -15,9 +15,8 @@ const HEADING: &str = "What is computed";
 
 /// The value of a flag with this word, or a message that lists those that scanbox has itself.
 fn own<P: Parameter>(word: &str, is_of_file: impl Fn(P) -> bool) -> Result<P, String> {
-    P::from_word(word).map_err(|_| {
-        format!("{}, or comes with --operator FILE", P::unknown(word, |value| !is_of_file(value)))
-    })
+    P::from_word(word)
+        .map_err(|_| P::unknown(word, |value| !is_of_file(value), ", or comes with --operator FILE"))
 }
 
 fn element(word: &str) -> Result<Element, String> {

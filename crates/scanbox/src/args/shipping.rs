@@ -11,6 +11,7 @@ use scanbox_kernels::operator_file::OperatorFile;
 use scanbox_model::api::Api;
 use scanbox_model::config::Parameter;
 use scanbox_model::device::DeviceProfile;
+use scanbox_model::nearest::hint;
 use scanbox_model::problem::{Direction, Element, Mode, Operator, Placement, Problem};
 use scanbox_model::record::Clock;
 use scanbox_pack::{CallTrait, Promises};
@@ -48,7 +49,8 @@ pub fn promises(text: &str) -> Result<Promises, String> {
         let one = Promises::try_from(vec![word.to_owned()]);
         one.map(|one| set.with(one)).map_err(|_| {
             let word: String = word.chars().take(40).collect();
-            format!("`{word}` is not a promise: none, or any of {}, joined by +", words())
+            let near = hint(&word, Promises::ALL.words());
+            format!("`{word}` is not a promise: none, or any of {}, joined by +{near}", words())
         })
     })
 }
@@ -76,14 +78,34 @@ pub fn problem(text: &str) -> Result<Problem, String> {
             (_, Some(value)) => init = Some(value),
             _ => {
                 return Err(format!(
-                    "`{word}` in `{text}`: behind TYPE:OPERATOR:MODE there are in-place, reverse and init=VALUE"
+                    "`{word}` in `{text}`: behind TYPE:OPERATOR:MODE there are in-place, reverse and init=VALUE{}",
+                    hint(word, ["in-place", "reverse", "init=VALUE"])
                 ));
             }
         }
     }
+    if let Some(right) = in_order([element, operator, mode]) {
+        return Err(format!(
+            "the parts of `{text}` must stand as TYPE:OPERATOR:MODE; did you mean `{right}`?"
+        ));
+    }
     let (element, operator) = (Element::from_word(element)?, Operator::from_word(operator)?);
     let problem = Problem::new(Mode::from_word(mode)?, element, operator, init, placement)?;
     Ok(problem.in_direction(direction))
+}
+
+/// A use.
+pub fn use_word(word: &str) -> Result<CallTrait, String> {
+    word.parse().map_err(|error| format!("{error}{}", hint(word, CallTrait::WORDS.map(|(word, _)| word))))
+}
+
+/// Type, operator and mode in their order, where they stand in another one.
+fn in_order(words: [&str; 3]) -> Option<String> {
+    fn place<P: Parameter>(words: [&str; 3]) -> Option<usize> {
+        words.iter().position(|word| P::from_word(word).is_ok())
+    }
+    let places = [place::<Element>(words)?, place::<Operator>(words)?, place::<Mode>(words)?];
+    (places != [0, 1, 2]).then(|| places.map(|place| words[place]).join(":"))
 }
 
 /// What is shipped for these uses, where nobody says anything else.

@@ -7,12 +7,14 @@ use anyhow::Context;
 use clap::Args;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::filter::Filter;
+use scanbox_model::nearest::hint;
 use scanbox_model::parameters::Value;
 use scanbox_model::problem::Problem;
 use scanbox_model::safe_devices::Guarantee;
 use scanbox_model::sizes::Sizes;
-use scanbox_model::space::{Enumeration, Point, Space};
-use scanbox_model::units::size_label;
+use scanbox_model::space::{Enumeration, Point, RejectionCount, Space};
+use scanbox_model::units::{plural, size_label};
+use scanbox_report::paste;
 use scanbox_session::device::known_issues;
 
 use super::problem::ProblemArgs;
@@ -139,19 +141,70 @@ impl SpaceSelection {
         let sizes: Option<Vec<u64>> = self.sizes.as_ref().map(|sizes| sizes.iter().collect());
         let at = sizes.map_or_else(String::new, |sizes| format!(" at {}", named(&sizes)));
         let none = format!("no config of space {} is left on {}{at}", space.name, device.title());
-        let legal = known_issues::points(space, problem, device)?.points.len();
-        Ok(UsageError(match legal {
-            0 => format!(
-                "{none}; `scanbox space` with the same arguments shows which rules reject its configs"
-            ),
-            _ => format!("{none}: --filter accepts none of its {legal}"),
-        }))
+        let why = self.emptied_by(space, problem, device)?;
+        let command = self.command_that_counts(problem);
+        Ok(UsageError(format!("{none}: {why}; to see what the space has, run: {command}")))
+    }
+
+    /// What has left no config: the filter, the sizes or the rules.
+    ///
+    /// # Errors
+    /// When the space cannot be enumerated.
+    pub fn emptied_by(
+        &self,
+        space: &Space,
+        problem: &Problem,
+        device: &DeviceProfile,
+    ) -> anyhow::Result<String> {
+        let found = known_issues::points(space, problem, device)?;
+        if !found.points.is_empty() {
+            return Ok(format!("--filter accepts none of its {}", plural(found.points.len(), "legal point")));
+        }
+        let refused = refused_by(&found.rejections);
+        if self.sizes.is_some() {
+            let own = known_issues::points(&load_space(&self.space, problem)?, problem, device)?.points.len();
+            if own > 0 {
+                return Ok(format!(
+                    "--sizes leaves nothing: {refused}; at the sizes of its own the space has {}",
+                    plural(own, "legal point")
+                ));
+            }
+        }
+        Ok(refused)
+    }
+
+    /// The command that counts the points of the space, without the filter.
+    fn command_that_counts(&self, problem: &Problem) -> String {
+        let mut words = vec![paste::program(), "space".to_owned()];
+        let device = paste::given("--device");
+        words.extend(device.into_iter().flat_map(|device| ["--device".to_owned(), device]));
+        words.extend(["--space".to_owned(), self.space.clone()]);
+        words.extend(self.sizes.iter().flat_map(|sizes| ["--sizes".to_owned(), sizes.to_string()]));
+        words.extend(self.problem.flags(problem));
+        paste::line(words.iter().map(String::as_str))
     }
 }
 
 /// A filter with what its `auto` stands for on a device.
 pub fn on(filter: &Filter, device: &DeviceProfile) -> Filter {
     filter.with(|parameter| device.found(parameter, Value::Auto))
+}
+
+/// Which rules have refused every point.
+fn refused_by(rejections: &[RejectionCount]) -> String {
+    let all: u64 = rejections.iter().map(|rejection| rejection.points).sum();
+    match rejections {
+        [] => "it has no point".to_owned(),
+        [one] => {
+            format!("rule {} refuses all {} ({})", one.rule, plural(all as usize, "point"), one.example)
+        }
+        several => {
+            let mut several: Vec<&RejectionCount> = several.iter().collect();
+            several.sort_by_key(|rejection| std::cmp::Reverse(rejection.points));
+            let rules = several.iter().map(|one| format!("{} {}", one.rule, one.points));
+            format!("rules refuse all {all} points ({})", rules.collect::<Vec<_>>().join(", "))
+        }
+    }
 }
 
 /// The first of these sizes, and how many more there are.
@@ -217,8 +270,9 @@ fn built_in_space(name: &str) -> anyhow::Result<Space> {
         None => {
             let names: Vec<_> = BUILT_IN_SPACES.iter().map(|(name, _)| *name).collect();
             let message = format!(
-                "there is no space `{name}`: give one of {}, or the path of a .toml file",
-                names.join(", ")
+                "there is no space `{name}`: give one of {}, or the path of a .toml file{}",
+                names.join(", "),
+                hint(name, &names)
             );
             Err(UsageError(message).into())
         }

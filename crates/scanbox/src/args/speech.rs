@@ -5,6 +5,7 @@ use std::io::{IsTerminal, stderr, stdout};
 
 use clap::{Args, ColorChoice};
 use scanbox_report::paint::paint_stdout;
+use scanbox_report::terminal;
 use scanbox_session::event::ProgressForm;
 use scanbox_session::log;
 use scanbox_session::notes::{Voice, note};
@@ -71,7 +72,8 @@ impl SpeechArgs {
             _ => Some("scanbox=trace".to_owned()),
         };
         let colour = has_colour(self.color, stderr().is_terminal());
-        Voice { quiet: self.quiet, colour, logs: filter.is_some(), progress: self.progress }.set();
+        let wrap = terminal::width_of_errors().map(|_| wrapped as fn(&str) -> String);
+        Voice { quiet: self.quiet, colour, logs: filter.is_some(), progress: self.progress, wrap }.set();
         paint_stdout(has_colour(self.color, stdout().is_terminal()));
         if let Some(Err(error)) = filter.map(|filter| log::begin(&filter)) {
             note(&format!("warning: {error}"));
@@ -79,8 +81,13 @@ impl SpeechArgs {
     }
 }
 
+/// A message with line breaks where the terminal of stderr ends, if it is one.
+pub fn wrapped(message: &str) -> String {
+    terminal::width_of_errors().map_or_else(|| message.to_owned(), |width| terminal::wrapped(message, width))
+}
+
 /// Whether a stream has colours.
-fn has_colour(choice: ColorChoice, is_terminal: bool) -> bool {
+pub fn has_colour(choice: ColorChoice, is_terminal: bool) -> bool {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     match choice {
         ColorChoice::Always => true,

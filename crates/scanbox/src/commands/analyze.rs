@@ -20,7 +20,7 @@ pub struct AnalyzeArgs {
     #[command(flatten)]
     pub request: AnalysisRequest,
 
-    /// Say what to launch at these sizes, measured or not: config, workgroups, time, loss
+    /// Say at the end what to launch at these sizes, measured or not: config, workgroups, time, loss
     #[arg(long, value_name = "SIZES")]
     pub at: Option<Sizes>,
 

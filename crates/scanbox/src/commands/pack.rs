@@ -24,7 +24,7 @@ use scanbox_session::tools::Tools;
 
 use crate::answer::{answered, print};
 use crate::args::format::TABLE_OR_JSON;
-use crate::args::shipping::{ALL_USES, PORTABLE, RowArgs, made, problem, promises, subgroup_size};
+use crate::args::shipping::{ALL_USES, PORTABLE, RowArgs, made, problem, promises, subgroup_size, use_word};
 use crate::args::time::parse_limit;
 use crate::args::words::words;
 use crate::exit::{Completion, Exit, UsageError};
@@ -78,6 +78,7 @@ pub struct PackArgs {
         long,
         value_name = "WORDS",
         value_delimiter = ',',
+        value_parser = use_word,
         default_value = ALL_USES
     )]
     uses: Vec<CallTrait>,

@@ -10,6 +10,7 @@ use scanbox_model::space::template;
 use scanbox_report::document::Format;
 use scanbox_report::space::SpaceCounts;
 use scanbox_session::device;
+use scanbox_session::notes::note;
 use scanbox_session::probe;
 use scanbox_session::tools::Tools;
 
@@ -92,6 +93,10 @@ pub fn run(args: &SpaceArgs, tools: &Tools) -> anyhow::Result<Exit> {
         probe::tell(&device);
     }
     let whole = args.selection.enumerate(&space, &problem, &device)?;
+    if whole.points.is_empty() {
+        let why = args.selection.emptied_by(&space, &problem, &device)?;
+        note(&format!("warning: no config is left: {why}"));
+    }
     let AskedSpace { enumeration, shard, .. } = args.selection.shard.part(whole, &problem)?;
     let counts = SpaceCounts::new(&space, problem, &device, &enumeration, shard);
     answered(print(&counts, args.format), Exit::Done)

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use clap::{Args, FromArgMatches};
@@ -26,7 +26,7 @@ use super::sweep::{self, SweepArgs};
 use crate::args::format::TABLE_OR_JSON;
 use crate::args::problem::ProblemArgs;
 use crate::args::sharing::SharingArgs;
-use crate::args::shipping::{ALL_USES, PORTABLE, RowArgs, made, problem, promises, subgroup_size};
+use crate::args::shipping::{ALL_USES, PORTABLE, RowArgs, made, problem, promises, subgroup_size, use_word};
 use crate::args::time::parse_limit;
 use crate::args::words::words;
 use crate::exit::Exit;
@@ -66,8 +66,9 @@ pub struct TuneArgs {
     #[command(flatten)]
     parts: ProblemArgs,
 
-    /// Stop measuring after three quarters of this time, and pack the rows so far; the same command continues later.
-    /// With less than 4 min, every second size is measured
+    /// Stop measuring and confirming after three quarters of this time, and pack the rows so far; the same command
+    /// continues later. The rest is for compiling the pack and trying each of its kernels: nothing stops these two, so
+    /// the whole command may take longer. With less than 4 min, every second size is measured
     #[arg(long, value_name = "TIME", value_parser = parse_limit, default_value = "2m")]
     budget: Duration,
 
@@ -85,7 +86,7 @@ pub struct TuneArgs {
     promises: Vec<Promises>,
 
     /// Uses, as in `scanbox pack`
-    #[arg(long, value_name = "WORDS", value_delimiter = ',', default_value = ALL_USES)]
+    #[arg(long, value_name = "WORDS", value_delimiter = ',', value_parser = use_word, default_value = ALL_USES)]
     uses: Vec<CallTrait>,
 
     /// Subgroup sizes that get kernels for devices that nobody has measured, or none
@@ -134,6 +135,7 @@ pub fn run(args: &TuneArgs, tools: &Tools) -> anyhow::Result<Exit> {
     // A space of the user's own has the sizes that he wants.
     let by_us = || if space.exists() { None } else { sizes_of(device.kind, args.budget) };
     let sizes = sizes.or_else(|| by_us().map(str::to_owned));
+    let began = Instant::now();
     let swept = sweep::run(&sweep_args(args, &problem, &rows, sizes.as_deref())?, tools, &Vec::new)?;
     if !matches!(swept, Exit::Done | Exit::WrongResult | Exit::Incomplete) {
         return Ok(swept);
@@ -145,6 +147,7 @@ pub fn run(args: &TuneArgs, tools: &Tools) -> anyhow::Result<Exit> {
         ));
         return Ok(swept);
     }
+    let measured = began.elapsed();
     let wish = PackWish {
         tiers: args.promises.clone(),
         most: None,
@@ -163,8 +166,23 @@ pub fn run(args: &TuneArgs, tools: &Tools) -> anyhow::Result<Exit> {
     // Rows are of kernels as they were swept; the pack has other builds, which nobody has run so far.
     let tried =
         if replay_script(&args.device).is_none() { try_pack(&pack, args, tools)? } else { Exit::Done };
+    note(&times_told(args.budget, measured, began.elapsed()));
     // What was wrong in the sweep is in no pack, and still something that the user has to hear of.
     Ok(if swept == Exit::WrongResult { swept } else { tried })
+}
+
+/// How long it took, and what of that the budget covers.
+fn times_told(budget: Duration, measured: Duration, all: Duration) -> String {
+    let seconds = |time: Duration| format!("{:.0} s", time.as_secs_f64());
+    let (whole, packed) = (seconds(all), seconds(all.saturating_sub(measured)));
+    let told = format!(
+        "{whole}: {} to measure and confirm, {packed} to compile and try the pack",
+        seconds(measured)
+    );
+    match all > budget {
+        true => format!("it took {told}, which --budget does not stop"),
+        false => format!("it took {told}"),
+    }
 }
 
 /// Which sizes of a space are measured, where not all are.
@@ -219,6 +237,15 @@ fn sweep_args(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_the_budget_does_not_stop_is_told() {
+        let told =
+            |all| times_told(Duration::from_secs(10), Duration::from_secs(8), Duration::from_secs(all));
+        let both = "8 s to measure and confirm, 41 s to compile and try the pack";
+        assert_eq!(told(49), format!("it took 49 s: {both}, which --budget does not stop"));
+        assert!(told(9).ends_with("1 s to compile and try the pack"), "{}", told(9));
+    }
 
     #[test]
     fn a_small_budget_is_for_every_second_size() {

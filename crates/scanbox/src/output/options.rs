@@ -4,8 +4,8 @@
 /// What a path is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Use {
-    /// It is read.
-    Read,
+    /// It is read: what it must be, and what makes one, for who names a file that is not there.
+    Read(&'static str),
     /// A folder of files that are named by a hash of their content; what else is there is left alone.
     Cache,
     /// A folder of attempts: each has a name of its own; what else is there is left alone.
@@ -41,64 +41,80 @@ pub enum Writes {
     Pipelines,
 }
 
+const KERNELS: Use = Use::Read("a folder of kernel sources, like kernels/glsl of the repository");
+const BROWSER: Use = Use::Read("a browser; `--browser chromium` takes the one of this system");
+const SPACE: Use = Use::Read("a space file; `scanbox space --template` prints one");
+const OPERATOR: Use = Use::Read("a GLSL file with an operator; kernels/README.md shows one");
+const PROFILE: Use = Use::Read("the metadata of a sweep; `scanbox sweep` writes it beside the rows");
+const SWEEP: Use = Use::Read("rows of a sweep; `scanbox sweep` writes them");
+const BENCHMARK: Use = Use::Read("rows of a benchmark; `scanbox bench --out FILE` writes them");
+const IMPORT: Use = Use::Read("rows of another implementation; `scanbox import` writes them");
+const FOREIGN: Use = Use::Read("a table of times; `scanbox import --help` says which");
+const BASELINE: Use =
+    Use::Read("a program that measures another implementation; docs/baselines.md shows one");
+const PACK: Use = Use::Read("a pack; `scanbox tune` and `scanbox pack` write one");
+const WEIGHTS: Use = Use::Read("a CSV file with the columns `n_elements,weight`");
+const PAIRS: Use = Use::Read("pairs of a base and a new build; `scanbox rerun` writes them");
+const PROGRAM: Use = Use::Read("the program of the base; `cargo build --release` makes one");
+
 /// The command (empty: all of them), the name of the argument, and what it is for.
 pub const PATHS: &[(&str, &str, Use)] = &[
-    ("", "kernels", Use::Read),
+    ("", "kernels", KERNELS),
     ("", "cache", Use::Cache),
-    ("", "browser", Use::Read),
-    ("space", "space", Use::Read),
-    ("space", "operator", Use::Read),
-    ("space", "profile", Use::Read),
+    ("", "browser", BROWSER),
+    ("space", "space", SPACE),
+    ("space", "operator", OPERATOR),
+    ("space", "profile", PROFILE),
     ("space", "compile", Use::Write(Writes::Pipelines)),
-    ("sweep", "space", Use::Read),
-    ("sweep", "operator", Use::Read),
+    ("sweep", "space", SPACE),
+    ("sweep", "operator", OPERATOR),
     ("sweep", "out", Use::Write(Writes::Sweep)),
     ("sweep", "scratch", Use::Attempts),
     ("sweep", "publish", Use::Attempts),
-    ("verify", "space", Use::Read),
-    ("verify", "operator", Use::Read),
-    ("verify", "list_pairs", Use::Read),
-    ("bench", "from", Use::Read),
-    ("bench", "operator", Use::Read),
-    ("bench", "baseline", Use::Read),
-    ("bench", "with", Use::Read),
-    ("bench", "show", Use::Read),
+    ("verify", "space", SPACE),
+    ("verify", "operator", OPERATOR),
+    ("verify", "list_pairs", OPERATOR),
+    ("bench", "from", SWEEP),
+    ("bench", "operator", OPERATOR),
+    ("bench", "baseline", BASELINE),
+    ("bench", "with", IMPORT),
+    ("bench", "show", BENCHMARK),
     ("bench", "out", Use::Write(Writes::Benchmark)),
-    ("bench", "pack", Use::Read),
+    ("bench", "pack", PACK),
     ("bench", "plot", Use::Write(Writes::Picture)),
     ("bench", "plots", Use::Write(Writes::Plots)),
-    ("import", "files", Use::Read),
+    ("import", "files", FOREIGN),
     ("import", "out", Use::Write(Writes::Import)),
-    ("merge", "files", Use::Read),
+    ("merge", "files", SWEEP),
     ("merge", "out", Use::Write(Writes::Merged)),
-    ("analyze", "files", Use::Read),
-    ("analyze", "name", Use::Read),
-    ("analyze", "weights", Use::Read),
-    ("report", "files", Use::Read),
-    ("report", "name", Use::Read),
-    ("report", "weights", Use::Read),
+    ("analyze", "files", SWEEP),
+    ("analyze", "name", SWEEP),
+    ("analyze", "weights", WEIGHTS),
+    ("report", "files", SWEEP),
+    ("report", "name", SWEEP),
+    ("report", "weights", WEIGHTS),
     ("report", "out", Use::Write(Writes::Page)),
     ("report", "plots", Use::Write(Writes::Plots)),
-    ("compare", "base", Use::Read),
-    ("compare", "new", Use::Read),
-    ("compare", "pairs", Use::Read),
-    ("compare", "earlier", Use::Read),
-    ("rerun", "base", Use::Read),
-    ("rerun", "new", Use::Read),
-    ("rerun", "program", Use::Read),
+    ("compare", "base", SWEEP),
+    ("compare", "new", SWEEP),
+    ("compare", "pairs", PAIRS),
+    ("compare", "earlier", PAIRS),
+    ("rerun", "base", SWEEP),
+    ("rerun", "new", SWEEP),
+    ("rerun", "program", PROGRAM),
     ("rerun", "out", Use::Write(Writes::Pairs)),
-    ("serve", "operator", Use::Read),
-    ("pack", "files", Use::Read),
-    ("pack", "operator", Use::Read),
-    ("pack", "show", Use::Read),
-    ("pack", "check", Use::Read),
+    ("serve", "operator", OPERATOR),
+    ("pack", "files", SWEEP),
+    ("pack", "operator", OPERATOR),
+    ("pack", "show", PACK),
+    ("pack", "check", PACK),
     ("pack", "output", Use::Write(Writes::Pack)),
-    ("tune", "space", Use::Read),
-    ("tune", "operator", Use::Read),
+    ("tune", "space", SPACE),
+    ("tune", "operator", OPERATOR),
     ("tune", "folder", Use::Write(Writes::Pack)),
-    ("explain", "profile", Use::Read),
-    ("explain", "from", Use::Read),
-    ("export", "files", Use::Read),
-    ("export", "operator", Use::Read),
+    ("explain", "profile", PROFILE),
+    ("explain", "from", SWEEP),
+    ("export", "files", SWEEP),
+    ("export", "operator", OPERATOR),
     ("export", "output", Use::Write(Writes::Export)),
 ];

@@ -10,6 +10,7 @@ use scanbox_model::units::size_label;
 use super::{TextPage, percent};
 use crate::grid::{Grid, GridColumn};
 use crate::launch::{self, label, workgroups_at};
+use crate::words::title;
 
 impl TextPage<'_> {
     /// What to launch at the sizes of `--at`.
@@ -21,7 +22,11 @@ impl TextPage<'_> {
             return Ok(());
         }
         self.gap(out)?;
-        self.heading(3, "Launch at the sizes of --at", out)?;
+        let heading = match self.report.answers.devices.len() {
+            1 => "Launch at the sizes of --at".to_owned(),
+            _ => format!("Launch at the sizes of --at: {}", title(device)),
+        };
+        self.heading(3, &heading, out)?;
         let mut grid = Grid::new([
             GridColumn::numbers("elements"),
             GridColumn::words("config"),

@@ -20,7 +20,7 @@ use scanbox_session::notes::note;
 use scanbox_session::pack::{UseSet, chosen};
 use scanbox_session::protocol::LentPack;
 
-use crate::args::shipping::promises;
+use crate::args::shipping::{promises, use_word};
 use crate::exit::UsageError;
 
 /// What `scanbox bench` is asked about the library.
@@ -37,6 +37,7 @@ pub struct LibraryArgs {
         long,
         value_name = "WORDS",
         value_delimiter = ',',
+        value_parser = use_word,
         default_value = "pushed,line",
         requires = "pack"
     )]

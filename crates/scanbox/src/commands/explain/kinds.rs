@@ -3,6 +3,7 @@
 use scanbox_analysis::metric::Metric;
 use scanbox_kernels::catalog::rules;
 use scanbox_model::config::Parameter;
+use scanbox_model::nearest::nearest;
 use scanbox_model::parameters::{Declaration, LabelPart, PARAMETERS, PROPERTIES, Value, Values};
 use scanbox_model::record::{COLUMNS, Selection, Status};
 use scanbox_model::safe_devices::Guarantee;
@@ -312,14 +313,7 @@ pub fn near(subject: &str) -> Vec<String> {
         Values::Words(words) => words.iter().map(|word| word.word.to_owned()).collect(),
         Values::Numbers(..) => Vec::new(),
     }));
-    let mut rated: Vec<(f64, String)> = words
-        .into_iter()
-        .map(|word| (strsim::jaro_winkler(subject, &word), word))
-        .filter(|(likeness, _)| *likeness > 0.8)
-        .collect();
-    rated.sort_by(|one, other| other.0.total_cmp(&one.0).then_with(|| one.1.cmp(&other.1)));
-    rated.dedup();
-    rated.into_iter().take(AT_MOST).map(|(_, word)| word).collect()
+    nearest(subject, words, AT_MOST)
 }
 
 /// A name, and what it says.

@@ -1,0 +1,122 @@
+//! A refusal says what helps: the nearest legal value, what emptied a space, and what makes a file that is not there.
+#![cfg(unix)]
+
+use std::fs;
+
+use crate::sweeps::{Ended, Place};
+
+/// The first error of a command that is refused.
+fn error(place: &Place, line: &str, code: i32) -> String {
+    let words: Vec<&str> = line.split(' ').collect();
+    let Ended { stderr, .. } = place.run(&words, code);
+    let (_, error) = stderr.split_once("error: ").unwrap_or_else(|| panic!("{line}: {stderr}"));
+    error.lines().next().unwrap().to_owned()
+}
+
+#[test]
+fn a_value_that_is_none_brings_the_nearest_legal_one_to_mind() {
+    let place = Place::in_memory("");
+    let check = |line: &str, near: &str| {
+        let error = error(&place, line, 2);
+        let asked = format!("did you mean `{near}`?");
+        assert_eq!(error.matches(&asked).count(), usize::from(!near.is_empty()), "{line}: {error}");
+        assert!(!near.is_empty() || !error.contains("did you mean"), "{line}: {error}");
+    };
+    let device = "--device replay:replay.toml";
+    check(&format!("sweep {device} --space quik"), "quick");
+    check(&format!("sweep {device} --space xyzzy"), "");
+    check("sweep --op sum", "add");
+    check("sweep --op maximum", "max");
+    check("sweep --type uint", "u32");
+    check("sweep --mode exlusive", "exclusive");
+    check("sweep --filter lokback=parallel", "lookback");
+    check("sweep --filter lookback=paralel", "parallel");
+    check("sweep --filter deterministic=yess", "yes");
+    check("tune --problem u32:exclusive:add", "u32:add:exclusive");
+    check("tune --problem exclusive:add:u32", "u32:add:exclusive");
+    check("tune --problem u32:sum:exclusive", "add");
+    check("tune --problem u32:add:exclusive:revers", "reverse");
+    check("tune --promises progres", "progress");
+    check("tune --uses bakd", "baked");
+    check("analyze x.csv --metric sqared", "squared");
+    check("analyze x.csv --metric xyzzy", "");
+    check("analyze x.csv --shared-metric rank-sun", "rank-sum");
+    check("analyze x.csv --coverage comon", "common");
+    check("compare a.csv b.csv --metric cosin", "cosine");
+    // What is wrong is said once.
+    let metric = error(&place, "analyze x.csv --metric sqared", 2);
+    assert!(metric.contains("`sqared` is not a metric; the metrics are sum, "), "{metric}");
+}
+
+#[test]
+fn a_space_that_is_empty_says_what_emptied_it_and_which_command_shows_it() {
+    let place = Place::in_memory("");
+    let check = |more: &str, why: &str, command: &str| {
+        let line = format!("sweep --device replay:replay.toml --space space.toml --out a.csv {more}");
+        let error = error(&place, line.trim_end(), 2);
+        let (said, shows) = error.split_once("; to see what the space has, run: ").unwrap();
+        assert!(said.contains(why), "{more}: {said}");
+        assert!(shows.ends_with(command), "{more}: {shows}");
+        let words = shlex::split(shows).unwrap();
+        let words: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
+        place.run(&words, 0);
+    };
+    let shown = "space --device replay:replay.toml --space space.toml";
+    check("--filter lookback=fallback", "--filter accepts none of its 28 legal points", shown);
+    check("--sizes 2^40", "--sizes leaves nothing: rule ", &format!("{shown} --sizes '2^40'"));
+    check("--sizes 2^40", " refuses all 4 points (", "");
+    check("--sizes 2^40", "at the sizes of its own the space has 28 legal points", "");
+    // `space` says the same, and shows the rules.
+    let line = "space --device replay:replay.toml --space space.toml --filter lookback=fallback";
+    let counted = place.run(&line.split(' ').collect::<Vec<_>>(), 0);
+    let why = "warning: no config is left: --filter accepts none of its 28 legal points";
+    assert!(counted.stderr.contains(why), "{counted:?}");
+}
+
+#[test]
+fn a_file_that_is_not_there_is_told_what_it_must_be_and_what_makes_one() {
+    let place = Place::in_memory("");
+    fs::write(place.folder().join("measured.csv"), "x").unwrap();
+    let check = |line: &str, code: i32, path: &str, what: &str| {
+        let error = error(&place, line, code);
+        assert!(error.contains("there is no such file"), "{line}: {error}");
+        assert!(error.contains(path) && error.contains(&format!(" must be {what}")), "{line}: {error}");
+        assert!(!error.contains("os error"), "{line}: {error}");
+    };
+    let sweep = "rows of a sweep; `scanbox sweep` writes them";
+    let pack = "a pack; `scanbox tune` and `scanbox pack` write one";
+    check("analyze no.csv", 1, "no.csv", sweep);
+    check("analyze no.csv --weights uniform", 1, "no.csv", sweep);
+    check("report no.csv -o page.html", 1, "no.csv", sweep);
+    check("merge no.csv --out all.csv", 1, "no.csv", sweep);
+    check("export no.csv --format json", 1, "no.csv", sweep);
+    check("pack no.csv -o no.scanpack", 1, "no.csv", sweep);
+    check("explain b4.vec4.par.rake.wg256 --from no.csv", 1, "no.csv", sweep);
+    let published = concat!(env!("CARGO_MANIFEST_DIR"), "/../../results/published.llvmpipe.quick.csv");
+    check(&format!("compare {published} no.csv"), 1, "no.csv", sweep);
+    check("analyze measurd.csv", 1, "measurd.csv", &format!("{sweep}; did you mean `measured.csv`?"));
+    check("bench --show no.csv", 1, "no.csv", "rows of a benchmark; `scanbox bench --out FILE` writes them");
+    check("pack --show no.scanpack", 1, "no.scanpack", pack);
+    check("pack --check no.scanpack", 1, "no.scanpack", pack);
+    check(
+        "space --profile no.meta.json",
+        1,
+        "no.meta.json",
+        "the metadata of a sweep; `scanbox sweep` writes it",
+    );
+    check("space --space no.toml", 1, "no.toml", "a space file; `scanbox space --template` prints one");
+    check(
+        "space --operator no.glsl",
+        2,
+        "no.glsl",
+        "a GLSL file with an operator; kernels/README.md shows one",
+    );
+    check(
+        "import no.csv --subject a --device-name b --device-uuid c --out d.csv",
+        1,
+        "no.csv",
+        "a table of times; `scanbox import --help`",
+    );
+    let own = "sweep --device replay:replay.toml --space space.toml --kernels nowhere";
+    check(own, 1, "nowhere", "a folder of kernel sources");
+}
