@@ -64,33 +64,31 @@ pub mod warning;
 
 use scanbox_model::nearest::hint;
 
+use crate::metric::WORDS;
+use crate::shared::SharedMetric;
+
 /// Why a request cannot be answered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AnalysisError {
     /// The text names no metric.
-    #[error(
-        "`{text}` is not a metric{reason}; the metrics are sum, absolute, squared, chebyshev, cosine, power:P{hint}"
-    )]
+    #[error("`{text}` is not a metric{reason}; the metrics are {}{}", WORDS.join(", "), hint(text, WORDS))]
     Metric {
         /// The text.
         text: String,
         /// What is wrong with it, where that is more than its name.
         reason: &'static str,
-        /// Which metric it may mean.
-        hint: String,
     },
     /// The text names no metric of shared configs.
     #[error(
         "`{text}` is not a metric of shared configs{reason}; the metrics are mean, max, mean-std, min, rank-sum, \
-         rank-product, distance, squared, power:P{hint}"
+         rank-product, distance, squared, power:P{}",
+        hint(text, SharedMetric::ALL.map(|metric| metric.to_string()))
     )]
     SharedMetric {
         /// The text.
         text: String,
         /// What is wrong with it, where that is more than its name.
         reason: &'static str,
-        /// Which metric it may mean.
-        hint: String,
     },
     /// The text names no coverage.
     #[error(

@@ -3,8 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use scanbox_model::nearest::hint;
-
 use crate::AnalysisError;
 
 /// How a kernel is judged. `I` is the ideal line, `L` the kernel's, both over the sizes of the comparison.
@@ -122,17 +120,13 @@ impl fmt::Display for Metric {
 }
 
 /// The metrics, as a user writes them.
-const WORDS: [&str; 6] = ["sum", "absolute", "squared", "chebyshev", "cosine", "power:P"];
+pub(crate) const WORDS: [&str; 6] = ["sum", "absolute", "squared", "chebyshev", "cosine", "power:P"];
 
 impl FromStr for Metric {
     type Err = AnalysisError;
 
     fn from_str(text: &str) -> Result<Self, AnalysisError> {
-        let error = |reason| AnalysisError::Metric {
-            text: text.chars().take(40).collect(),
-            reason,
-            hint: hint(text, WORDS),
-        };
+        let error = |reason| AnalysisError::Metric { text: text.chars().take(40).collect(), reason };
         match text {
             "sum" => Ok(Self::Sum),
             "absolute" => Ok(Self::Absolute),

@@ -10,8 +10,6 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use scanbox_model::nearest::hint;
-
 use crate::AnalysisError;
 use crate::best_kernel::{ROUNDING, keep_lowest};
 use crate::lines::Lines;
@@ -141,11 +139,7 @@ impl FromStr for SharedMetric {
         if let Some(metric) = Self::ALL.into_iter().take(8).find(|metric| metric.to_string() == text) {
             return Ok(metric);
         }
-        let error = |reason| AnalysisError::SharedMetric {
-            text: text.chars().take(40).collect(),
-            reason,
-            hint: hint(text, Self::ALL.map(|metric| metric.to_string())),
-        };
+        let error = |reason| AnalysisError::SharedMetric { text: text.chars().take(40).collect(), reason };
         let exponent = text.strip_prefix("power:").ok_or_else(|| error(""))?;
         let exponent = exponent.parse().map_err(|_| error(": the exponent is not a number"))?;
         let exponent = Exponent::new(exponent);

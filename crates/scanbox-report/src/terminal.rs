@@ -5,18 +5,21 @@ use std::path::Path;
 
 /// The width of the terminal: COLUMNS where it is set, else what the terminal says; `None` into a file or pipe.
 pub fn width() -> Option<usize> {
-    let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let terminal = || comfy_table::Table::new().width().filter(|_| stdout().is_terminal()).map(usize::from);
-    columns.filter(|&columns| columns > 0).or_else(terminal)
+    columns().or_else(terminal)
 }
 
 /// The width of the terminal that stderr is; `None` where it is none, whatever COLUMNS says: whoever reads a log looks
 /// for whole lines.
 pub fn width_of_errors() -> Option<usize> {
-    let asked = || std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    let told = || comfy_table::Table::new().use_stderr().width().map(usize::from);
-    let found = stderr().is_terminal().then(|| asked().filter(|&columns| columns > 0).or_else(told));
-    found.flatten()
+    let terminal = || comfy_table::Table::new().use_stderr().width().map(usize::from);
+    stderr().is_terminal().then(|| columns().or_else(terminal)).flatten()
+}
+
+/// The width that COLUMNS says.
+fn columns() -> Option<usize> {
+    let columns = std::env::var("COLUMNS").ok()?.parse().ok()?;
+    (columns > 0).then_some(columns)
 }
 
 /// A message with line breaks between words; continued lines are indented. What is pasted stays whole: what stands

@@ -98,7 +98,10 @@ fn say(voice: Voice, level: NoteLevel, line: &str) {
         return;
     }
     let line = printable(line);
-    let line = voice.wrap.map_or_else(|| line.clone(), |wrap| wrap(&line).into());
+    let line = match voice.wrap {
+        Some(wrap) => wrap(&line).into(),
+        None => line,
+    };
     match level.colour().filter(|_| voice.colour) {
         Some(colour) => {
             let (head, rest) = line.split_once(':').unwrap_or((&line, ""));

@@ -77,16 +77,13 @@ impl<E: From<Failure>> Sweep<'_, E> {
         if let Some(canary) = &mut self.canary {
             canary.given_up = is_off;
         }
-        if before.abs().max(behind.abs()) <= DRIFT_MAX || points.len() == since {
+        let late = &points[since..];
+        if before.abs().max(behind.abs()) <= DRIFT_MAX || late.is_empty() {
             return Ok(());
         }
         let drift = 100.0 * if before.abs() > behind.abs() { before } else { behind };
         let Some(again) = again else {
-            return self.tell_speed(
-                drift,
-                waited,
-                &format!("{} rows stay as they are", points.len() - since),
-            );
+            return self.tell_speed(drift, waited, &format!("{} rows stay as they are", late.len()));
         };
         if let Some(canary) = self.canary.as_mut().filter(|canary| is_off && canary.last_ns < canary.first_ns)
         {
@@ -101,9 +98,8 @@ impl<E: From<Failure>> Sweep<'_, E> {
             );
             return (self.observer)(SweepEvent::Remark { text: &text });
         }
-        again.extend_from_slice(&points[since..]);
-        let rows =
-            if is_off { "rows until it is back".into() } else { format!("{} rows", points.len() - since) };
+        again.extend_from_slice(late);
+        let rows = if is_off { "rows until it is back".into() } else { format!("{} rows", late.len()) };
         self.tell_speed(drift, waited, &format!("{rows} are measured once more at the end"))
     }
 

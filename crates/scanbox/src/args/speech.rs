@@ -72,8 +72,14 @@ impl SpeechArgs {
             _ => Some("scanbox=trace".to_owned()),
         };
         let colour = has_colour(self.color, stderr().is_terminal());
-        let wrap = terminal::width_of_errors().map(|_| wrapped as fn(&str) -> String);
-        Voice { quiet: self.quiet, colour, logs: filter.is_some(), progress: self.progress, wrap }.set();
+        Voice {
+            quiet: self.quiet,
+            colour,
+            logs: filter.is_some(),
+            progress: self.progress,
+            wrap: Some(wrapped),
+        }
+        .set();
         paint_stdout(has_colour(self.color, stdout().is_terminal()));
         if let Some(Err(error)) = filter.map(|filter| log::begin(&filter)) {
             note(&format!("warning: {error}"));
