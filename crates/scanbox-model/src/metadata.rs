@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::device::DeviceProfile;
 use crate::merged::MergedFrom;
 use crate::problem::Problem;
-use crate::record::{SCHEMA, Status};
+use crate::record::{Record, SCHEMA, Status};
 use crate::shard::ShardOf;
 use crate::space::{RejectionCount, Space};
 use crate::whole_file;
@@ -141,6 +141,17 @@ impl Metadata {
     #[must_use]
     pub fn path_beside(csv: &Path) -> PathBuf {
         csv.with_extension("meta.json")
+    }
+
+    /// Counts the rows of each run anew: a run that was killed did not.
+    pub fn count_rows_of_runs<'a>(&mut self, rows: impl IntoIterator<Item = &'a Record>) {
+        let mut counts = BTreeMap::<&str, u64>::new();
+        for row in rows {
+            *counts.entry(&row.run_id).or_default() += 1;
+        }
+        for run in &mut self.runs {
+            run.rows = counts.get(run.run_id.as_str()).copied().unwrap_or(0);
+        }
     }
 
     /// Whether it is about a benchmark: those have sizes, and no space of configs.

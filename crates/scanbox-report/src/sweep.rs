@@ -132,20 +132,39 @@ fn write_table(ending: &SweepEnding<'_>, width: Option<usize>, out: &mut dyn Wri
     out.write_all(facts.as_bytes())
 }
 
+/// Of points that have several rows: that they were measured again, and whether because a result was wrong.
+fn measured_again<'a>(
+    points: impl Iterator<Item = &'a Vec<&'a Record>>,
+    more: usize,
+    not_shown_right: u64,
+) -> String {
+    let wrong_once = points
+        .filter(|rows| rows.len() > 1 && rows.iter().any(|row| row.status == Status::WrongResult))
+        .count();
+    let again = format!("{} of points that were measured again", plural(more, "more row"));
+    match wrong_once {
+        0 => again,
+        _ => {
+            format!("{again}; {} wrong once, {not_shown_right} not shown right", plural(wrong_once, "point"))
+        }
+    }
+}
+
 /// What is said below the table.
 fn write_facts(ending: &SweepEnding<'_>, width: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
     let SweepEnding { metadata, records, path, outcome, end, run, passed, .. } = ending;
     let words: Vec<String> =
         outcome.rows_by_status.iter().map(|(status, count)| format!("{count} {status}")).collect();
     let words = if words.is_empty() { String::new() } else { format!(": {}", words.join(", ")) };
-    let points = records.iter().map(|row| (&row.config_id, row.n_elements)).collect::<HashSet<_>>().len();
+    let mut rows_of = BTreeMap::<_, Vec<&Record>>::new();
+    for row in *records {
+        rows_of.entry((&row.config_id, row.n_elements)).or_default().push(row);
+    }
+    let points = rows_of.len();
     writeln!(out, "rows       {points} of {}{words}", metadata.points)?;
     if records.len() > points {
-        let (more, wrong) = (records.len() - points, outcome.wrong);
-        writeln!(
-            out,
-            "           {more} rows more of points that were wrong once; {wrong} points are not shown right"
-        )?;
+        let text = measured_again(rows_of.values(), records.len() - points, outcome.wrong);
+        writeln!(out, "{}", fold("           ", &text, 11, width))?;
     }
     if outcome.points_left > 0 {
         let wrong = match outcome.wrong {
@@ -336,6 +355,25 @@ fn best_per_size(ending: &SweepEnding<'_>, room: Option<usize>, width: Option<us
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// As a device that became faster than at first, or a wrong result, leaves them.
+    #[test]
+    fn rows_of_points_that_were_measured_again_say_why() {
+        let row = |status| Record { status, ..Record::default() };
+        let [ok, wrong] = [Status::Ok, Status::WrongResult].map(row);
+        let check = |points: &[&[&Record]], not_shown_right, expected: &str| {
+            let points: Vec<Vec<&Record>> = points.iter().map(|rows| rows.to_vec()).collect();
+            let more = points.iter().map(|rows| rows.len() - 1).sum();
+            assert_eq!(measured_again(points.iter(), more, not_shown_right), expected);
+        };
+        check(&[&[&ok, &ok], &[&ok]], 0, "1 more row of points that were measured again");
+        check(&[&[&ok, &ok], &[&ok, &ok, &ok]], 0, "3 more rows of points that were measured again");
+        check(
+            &[&[&wrong, &ok], &[&ok, &ok], &[&wrong]],
+            1,
+            "2 more rows of points that were measured again; 1 point wrong once, 1 not shown right",
+        );
+    }
 
     #[test]
     fn a_command_is_never_broken() {

@@ -19,7 +19,7 @@ use crate::process::Worker;
 use crate::protocol::BenchWork;
 use crate::store::SweepFile;
 use crate::supervise::{Supervised, Supervision};
-use crate::system::host;
+use crate::system::node;
 
 /// Blocks per anchor.
 pub const ROUNDS: u32 = 3;
@@ -59,7 +59,7 @@ pub fn any_due(anchors: &Anchors, points_left: bool, rows: &[Record], device: &D
 /// The sizes of these whose anchors this unit has not measured at a stage.
 fn sizes_left(anchors: &Anchors, stage: Selection, rows: &[Record], device: &DeviceProfile) -> BTreeSet<u64> {
     let pci_address = device.pci_address.as_deref().unwrap_or_default();
-    let unit = [host(), pci_address.to_owned(), device.uuid.clone()];
+    let unit = [node(), pci_address.to_owned(), device.uuid.clone()];
     let is_own = |row: &&Record| {
         row.selection.contains(&stage) && [&row.host, &row.pci_address, &row.device_uuid] == unit.each_ref()
     };

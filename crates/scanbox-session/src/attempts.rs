@@ -5,6 +5,7 @@
 //! reach any more can only add a file. An attempt begins with what all earlier ones have published, and with what those
 //! that died on this node had not published yet.
 
+pub mod agreed;
 mod gathered;
 mod publisher;
 
@@ -30,7 +31,7 @@ use crate::lock;
 use crate::notes::note;
 use crate::process::RunLimits;
 use crate::store::taken_back_words;
-use crate::system::{host, try_to_write_in};
+use crate::system::{host, is_own_folder, node, try_to_write_in};
 
 /// What stands between the name of a sweep and that of the attempt.
 pub const MARK: &str = ".attempt-";
@@ -189,13 +190,14 @@ impl AttemptFolders {
 /// The unit that a device is, as its rows tell it.
 fn unit_of(device: &DeviceProfile) -> MergedUnit {
     let pci_address = device.pci_address.clone().unwrap_or_default();
-    MergedUnit { host: host(), pci_address, uuid: device.uuid.clone() }
+    MergedUnit { host: node(), pci_address, uuid: device.uuid.clone() }
 }
 
 fn folders_in(scratch: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(scratch).into_iter().flatten().flatten();
-    let mut folders: Vec<PathBuf> =
-        entries.map(|entry| entry.path()).filter(|path| id_of(path).is_some() && path.is_dir()).collect();
+    // In a folder of all users, somebody else could have this user publish whatever this user may read.
+    let is_attempt = |path: &PathBuf| id_of(path).is_some() && is_own_folder(path);
+    let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_attempt).collect();
     folders.sort_unstable();
     folders
 }

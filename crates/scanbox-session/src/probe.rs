@@ -135,9 +135,9 @@ pub fn informed_profile(selector: &str, tools: &Tools) -> anyhow::Result<DeviceP
     Ok(inform_if_free(command.start(&limits)?, &command, &limits)?.profile)
 }
 
-/// Says what `auto` of arguments stands for on a device, for a file that began with it.
-pub fn tell_of_file(device: &DeviceProfile) {
-    note(&format!("auto of arguments is {}, as when this file began", device.arguments()));
+/// Says what `auto` of arguments stands for on a device, for a sweep that began with it: `as_where`.
+pub fn tell_of_sweep(device: &DeviceProfile, as_where: &str) {
+    note(&format!("auto of arguments is {}, {as_where}", device.arguments()));
 }
 
 /// Says what `auto` of arguments stands for on a device.

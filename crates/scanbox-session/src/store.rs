@@ -395,10 +395,7 @@ impl SweepFile {
         if let Some(shard) = &mut self.metadata.shard {
             shard.anchor_drift_pct = drift_pct(&self.anchors);
         }
-        let rows = rows_by_run(self.records.iter().chain(&self.anchors));
-        for run in &mut self.metadata.runs {
-            run.rows = rows.get(run.run_id.as_str()).copied().unwrap_or(0);
-        }
+        self.metadata.count_rows_of_runs(self.records.iter().chain(&self.anchors));
         if self.metadata_on_disk.as_ref() != Some(&self.metadata) {
             self.metadata.write(&Metadata::path_beside(&self.path))?;
             self.metadata_on_disk = Some(self.metadata.clone());
@@ -429,14 +426,6 @@ pub fn counts(records: &[Record]) -> BTreeMap<Status, u64> {
         *counts.entry(record.status).or_insert(0) += 1;
     }
     counts
-}
-
-fn rows_by_run<'a>(records: impl Iterator<Item = &'a Record>) -> HashMap<&'a str, u64> {
-    let mut rows = HashMap::new();
-    for record in records {
-        *rows.entry(record.run_id.as_str()).or_insert(0) += 1;
-    }
-    rows
 }
 
 /// The space of the file: a run at fewer sizes does not take away what the runs before it were asked for.

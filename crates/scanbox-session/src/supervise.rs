@@ -165,6 +165,11 @@ pub struct Supervised {
 }
 
 impl Supervised {
+    /// A run that had to stop before it had a worker.
+    pub(crate) fn stopped(end: End) -> Self {
+        Self { end, seconds: BTreeMap::new(), replaced: 0, finished: 0, set_up: None, trouble: None }
+    }
+
     /// This run and the one after it.
     #[must_use]
     pub fn then(mut self, next: Self) -> Self {

@@ -21,7 +21,7 @@ use self::steps::SweepStep;
 use crate::anchors::{self, Anchors, sizes_due, subjects};
 use crate::breaker::hanging;
 use crate::confirm::{CACHES, PASSES, confirm, unconfirmed};
-use crate::failure::Cause;
+use crate::failure::{Cause, SessionError};
 use crate::notes::note;
 use crate::origin::origin;
 use crate::process::{RunLimits, Worker, WorkerCommand};
@@ -104,7 +104,14 @@ pub fn run(
     let mut ceilings = Ceilings { left: file.sizes_without_ceiling(enumeration), ..Ceilings::default() };
     let device = worker.profile.clone();
     let mut worker = Some(worker);
-    let mut next_worker = || worker.take().map_or_else(|| command.start(&limits), Ok);
+    // A run that has to stop before the next worker is there ends as one that stops in its midst: rows are there.
+    let mut next_worker = || {
+        let started = worker.take().map_or_else(|| command.start(&limits), Ok);
+        started.map(Ok).or_else(|error| match error.downcast_ref() {
+            Some(SessionError::Stopped(end)) => Ok(Err(Supervised::stopped(*end))),
+            _ => Err(error),
+        })
+    };
     let mut supervised: Option<Supervised> = None;
     let is_going_on =
         |before: &Option<Supervised>| before.as_ref().is_none_or(|before| before.end == End::Complete);
@@ -129,7 +136,10 @@ pub fn run(
                 }
                 let progress = progress.as_mut().expect("it was set above");
                 let part = SweepPart { points: &left, ceilings: &mut ceilings, progress };
-                asked.measure(&supervision, next_worker()?, part, file, failed)?
+                match next_worker()? {
+                    Ok(worker) => asked.measure(&supervision, worker, part, file, failed)?,
+                    Err(stopped) => stopped,
+                }
             }
             SweepStep::Anchors(stage) => {
                 let sizes =
@@ -138,7 +148,10 @@ pub fn run(
                     continue;
                 }
                 let supervision = Supervision { command: command.clone(), timeout: asked.timeout, limits };
-                asked.measure_anchors(&supervision, next_worker()?, stage, &sizes, file, failed)?
+                match next_worker()? {
+                    Ok(worker) => asked.measure_anchors(&supervision, worker, stage, &sizes, file, failed)?,
+                    Err(stopped) => stopped,
+                }
             }
         };
         supervised = Some(match supervised {
@@ -157,7 +170,10 @@ pub fn run(
     let mut pass = 0;
     while !leaders.is_empty() {
         let supervision = Supervision { command: command.clone(), timeout: asked.timeout, limits };
-        let confirmed = asked.confirm(&supervision, next_worker()?, leaders, file, failed)?;
+        let confirmed = match next_worker()? {
+            Ok(worker) => asked.confirm(&supervision, worker, leaders, file, failed)?,
+            Err(stopped) => stopped,
+        };
         // A leader that failed is none any more, and the next one takes its place.
         let again = confirmed.end == End::Complete;
         pass += 1;

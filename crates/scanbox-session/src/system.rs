@@ -22,6 +22,26 @@ pub fn host() -> String {
     std::env::var("COMPUTERNAME").unwrap_or_else(|_| "-".to_owned())
 }
 
+/// The variable that names the machine where [`host`] names something that comes and goes, as a container does.
+pub const NODE_VARIABLE: &str = "SCANBOX_NODE";
+
+/// The machine whose devices these are, as rows name it.
+pub fn node() -> String {
+    let told = std::env::var(NODE_VARIABLE).unwrap_or_default();
+    let told: String = told.trim().chars().filter(|c| !c.is_control()).collect();
+    if told.is_empty() { host() } else { told }
+}
+
+/// Whether this user is the owner of a folder, and it is no link to one.
+pub fn is_own_folder(folder: &Path) -> bool {
+    let Ok(found) = std::fs::symlink_metadata(folder) else { return false };
+    #[cfg(unix)]
+    let is_own = std::os::unix::fs::MetadataExt::uid(&found) == rustix::process::geteuid().as_raw();
+    #[cfg(not(unix))]
+    let is_own = true;
+    found.is_dir() && is_own
+}
+
 /// Whether files can be made in a folder.
 ///
 /// # Errors

@@ -1,6 +1,7 @@
 //! Attempts at one sweep on nodes that come and go: what one has published the next one begins with, whatever ended it.
 #![cfg(target_os = "linux")]
 
+mod agreed;
 mod folders;
 mod given;
 mod share;
@@ -339,4 +340,40 @@ fn faults_have_rows_in_attempts_too() {
     assert_eq!(fleet.published(".journal").len(), 1);
     fleet.run("b", &[], 0);
     assert_eq!((fleet.points(), fleet.published(".csv").len()), (expected, 1));
+}
+
+/// The metadata of a run that was killed say of no row that it is of that run.
+#[test]
+fn rows_of_a_killed_attempt_have_its_seed() {
+    let fleet = Fleet::new(&slow(30));
+    let seed = |seed: &'static str| ["--seed", seed];
+    kill(fleet.start_with_rows("a", &seed("7"), 3));
+    fleet.lose("a");
+    let there = fleet.points();
+    let ended = fleet.run("b", &seed("8"), 1);
+    assert!(ended.stderr.contains("its rows are of seed 7"), "{ended:?}");
+    assert_eq!(fleet.points(), there);
+    let merge =
+        |files: &[&str], code| fleet.place.run(&[&["merge"], files, &["-o", "all.csv"]].concat(), code);
+    let killed = fleet.published(".csv").remove(0);
+    let killed = killed.to_str().unwrap();
+    let next = merge(&[killed], 4).stdout;
+    assert!(next.contains("--seed 7"), "{next}");
+    fleet.place.script("");
+    let other = ["sweep", "--device", "replay:replay.toml", "--space", "./space.toml", "--seed", "8"];
+    fleet.place.run(&[&other[..], &["--out", "other.csv"]].concat(), 0);
+    let refused = merge(&[killed, "other.csv"], 1).stderr;
+    assert!(refused.contains("the seed: `7`"), "{refused}");
+    fleet.run("b", &seed("7"), 0);
+    assert_eq!(fleet.points(), all_ok());
+}
+
+/// Containers of one machine: every process has the same number, and each has another host name.
+#[test]
+fn rows_name_the_machine_that_they_are_told() {
+    let fleet = Fleet::new("");
+    let mut command = fleet.command("a", &[]);
+    let ended = ended(command.env("SCANBOX_NODE", " rack 7\n").output().unwrap());
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(fleet.records().iter().all(|row| row.host == "rack 7"));
 }

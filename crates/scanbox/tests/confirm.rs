@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::Duration;
 
-use crate::sweeps::{ALL, Place, slow};
+use crate::sweeps::{ALL, Place, signal, slow, wait};
+use rustix::process::Signal;
 use scanbox_model::record::{Record, Status};
 
 const NOISY: &str = "noise_ratio = 0.05\n";
@@ -149,6 +150,22 @@ fn an_interrupted_confirmation_goes_on() {
     assert!(codes.len() > 1 && codes.ends_with(&[0]), "{codes:?}");
     assert!(codes[..codes.len() - 1].iter().all(|&code| code == 4), "{codes:?}");
     assert_confirmed(&place, 3);
+}
+
+/// Between the sweep and the confirmation there is a moment without a worker.
+#[test]
+fn a_stop_before_the_confirmation_ends_as_any_other() {
+    for _ in 0..5 {
+        let place = Place::new(NOISY);
+        let child = place.start_with_rows(&["--confirm", "3"], ALL);
+        signal(child.id(), Signal::TERM);
+        let ended = wait(child);
+        if ended.code == Some(0) {
+            continue;
+        }
+        assert_eq!(ended.code, Some(4), "{ended:?}");
+        assert!(ended.stdout.contains("to continue, run") && !ended.stderr.contains("error"), "{ended:?}");
+    }
 }
 
 #[test]

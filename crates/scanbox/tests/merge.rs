@@ -467,3 +467,27 @@ fn a_merged_file_is_a_sweep_to_every_command() {
     run(&["export", "more.csv", "--format", "t4", "-o", "rows.json"], 0);
     run(&["pack", "more.csv", "--uses", "pushed", "--portable", "none", "-o", "x.scanpack"], 0);
 }
+
+/// What nobody has asked for is not missing, and what is missing is measured as the rest was.
+#[test]
+fn what_is_missing_is_what_was_asked_for() {
+    let fleet = Fleet::new();
+    let filter = ["--filter", "batch_size=4"];
+    fleet.sweep(&filter, "some.csv");
+    assert!(fleet.merge(&["some.csv", "-o", "all.csv"], 0).stdout.contains("14 of 14"));
+    // Half of it is lost.
+    let (mut records, metadata) = (fleet.records("some.csv"), fleet.metadata("some.csv"));
+    records.retain(|row| row.n_elements < 4096);
+    fleet.write("half.csv", &records, &metadata);
+    let next = fleet.merge(&["half.csv", "-o", "half-all.csv"], 4).stdout;
+    assert!(next.contains("6 of 14") || next.contains("4 of 14"), "{next}");
+    assert!(next.contains("--filter 'batch_size=4'") || next.contains("--filter batch_size=4"), "{next}");
+    // Another run had none: the whole space was asked for.
+    assert!(fleet.merge(&["some.csv", "whole/x.csv", "-o", "both.csv"], 0).stdout.contains("28 of 28"));
+    let options = ["--assume", "progress", "--assume", "co-residency"];
+    fleet.sweep(&[&options[..], &["--shard", "0/2"]].concat(), "assumed.csv");
+    let next = fleet.merge(&["assumed.csv", "-o", "assumed-all.csv"], 4).stdout;
+    for part in ["--assume progress", "--assume co-residency", "--shard 1/2"] {
+        assert!(next.contains(part), "{part}: {next}");
+    }
+}

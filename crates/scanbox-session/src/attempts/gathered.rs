@@ -122,15 +122,17 @@ impl Gathered {
 /// Whether a file has rows of an attempt at another shard of the same sweep, where sizes are split: each measures the
 /// same anchors.
 fn is_of_other_shard(name: &str, sweep: &str) -> bool {
-    let parts = |sweep: &str| {
-        let (whole, shard) = sweep.rsplit_once(".shard-")?;
-        let (index, of) = shard.split_once("-of-")?;
-        let of = of.ends_with(&format!("-by-{}", ShardBy::Pipeline.word())).then_some(of)?;
-        index.parse::<u32>().ok()?;
-        Some((whole.to_owned(), of.to_owned()))
-    };
+    let splits_sizes = |of: &&str| of.ends_with(&format!("-by-{}", ShardBy::Pipeline.word()));
+    let parts = |sweep| shard_of(sweep).map(|(whole, of, _)| (whole, of)).filter(|(_, of)| splits_sizes(of));
     let of = of_attempt(name).filter(|of| name.ends_with(".csv") && *of != sweep);
     of.and_then(parts).is_some_and(|of| Some(of) == parts(sweep))
+}
+
+/// What a sweep is a shard of, by its name: the whole, into how many and what it is split, and its number.
+pub(super) fn shard_of(sweep: &str) -> Option<(&str, &str, u32)> {
+    let (whole, shard) = sweep.rsplit_once(".shard-")?;
+    let (index, of) = shard.split_once("-of-")?;
+    Some((whole, of, index.parse().ok()?))
 }
 
 /// The anchors of an attempt at a shard of these points. What cannot be read says nothing: its own attempts tell it.
@@ -165,7 +167,7 @@ fn is_foreign(name: &str) -> bool {
 
 /// The sweep of a file that an attempt has published, by its name: behind the mark stand time, host, process and
 /// random letters.
-fn of_attempt(name: &str) -> Option<&str> {
+pub(super) fn of_attempt(name: &str) -> Option<&str> {
     let stem = [".csv", ".meta.json", ".journal"].iter().find_map(|ending| name.strip_suffix(ending))?;
     let (sweep, id) = stem.rsplit_once(MARK)?;
     let (time, rest) = id.split_once('-')?;
@@ -184,11 +186,12 @@ fn of_attempt(name: &str) -> Option<&str> {
 
 impl PublishedAttempt {
     fn read(csv: PathBuf) -> anyhow::Result<Option<Self>> {
-        let leave = |why: &dyn std::fmt::Display| {
-            note(&format!(
-                "warning: {}: {why}; it is left alone, and what only it has is measured again",
-                csv.display()
-            ));
+        let leave = |error: &CsvError| {
+            let why = match error {
+                CsvError::Io { path, source } => format!("{}: {source}", path.display()),
+                error => error.to_string(),
+            };
+            note(&format!("warning: {why}; it is left alone, and what only it has is measured again"));
         };
         // Before the rows: it is published before those that it tells of.
         let beside = Metadata::path_beside(&csv);
@@ -223,7 +226,10 @@ impl PublishedAttempt {
         };
         let told = metadata.as_ref().map_or(0, |metadata| metadata.counts.values().sum::<u64>());
         let there = rows.iter().filter(|row| is_of_point(row)).count() as u64;
-        if told > there {
+        // An attempt that runs publishes metadata first, and rows a moment later.
+        let last_run = metadata.as_ref().and_then(|metadata| metadata.runs.last());
+        let is_running = last_run.is_some_and(|run| run.ended_utc.is_none());
+        if told > there && !is_running {
             note(&format!(
                 "warning: {}: its metadata names {}, and the file has {there}; what is lost is measured again",
                 csv.display(),

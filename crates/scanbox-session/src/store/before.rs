@@ -18,6 +18,7 @@ use scanbox_model::units::{plural, size_label};
 
 use super::{Resume, RowKey, point_key, row_key};
 use crate::notes::note;
+use crate::system::node;
 
 /// Where rows of something else may go, as messages say it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,13 +90,15 @@ impl Before {
             check_problem(path, row, subject)?;
         }
         let mut metadata = on_disk.clone();
-        if let Some(known) = &on_disk {
+        if let Some(mut known) = on_disk.clone() {
+            // A run that was killed did not count its rows.
+            known.count_rows_of_runs(&rows);
             let origin = FileOrigin::of_device(&known.device, &known.kernel_hash);
             let checked = origin
                 .check(path, subject, resume)
                 .and_then(|()| check_space(path, &known.space, subject, resume))
                 .and_then(|()| check_shard(path, known.shard.as_ref(), subject))
-                .and_then(|()| check_seed(path, known, subject));
+                .and_then(|()| check_seed(path, &known, subject));
             match checked {
                 // Without any row, it is about a file that is gone.
                 Err(_) if rows.is_empty() => metadata = None,
@@ -290,6 +293,8 @@ struct FileOrigin<'a> {
     kernel_hash: &'a str,
     /// Empty where it is not known.
     pci_address: &'a str,
+    /// Empty where it is not known.
+    host: &'a str,
 }
 
 impl<'a> FileOrigin<'a> {
@@ -302,6 +307,7 @@ impl<'a> FileOrigin<'a> {
             driver: &device.driver,
             kernel_hash,
             pci_address,
+            host: "",
         }
     }
 
@@ -313,13 +319,15 @@ impl<'a> FileOrigin<'a> {
             driver: &record.driver,
             kernel_hash: &record.kernel_hash,
             pci_address: &record.pci_address,
+            host: &record.host,
         }
     }
 
     /// Whether rows from here may stand beside rows of this device and these kernels.
     fn check(&self, path: &Path, subject: &FileSubject<'_>, resume: Resume) -> anyhow::Result<()> {
         let &FileSubject { device, kernel_hash, elsewhere, .. } = subject;
-        let now = FileOrigin::of_device(device, kernel_hash);
+        let node = node();
+        let now = FileOrigin { host: &node, ..FileOrigin::of_device(device, kernel_hash) };
         if self.api != now.api {
             bail!(
                 "{}: its rows are of {}, this run is of {}: a file holds rows of one interface to a device; {elsewhere}",
@@ -336,13 +344,14 @@ impl<'a> FileOrigin<'a> {
         if let Some((field, before, now)) = fields.iter().find(|(_, before, now)| before != now) {
             bail!("{}: its rows have {field} `{before}`, this run has `{now}`; {elsewhere}", path.display());
         }
-        // Some drivers give all units of a model the same UUID.
+        // Some drivers give all units of a model the same UUID, on every host.
         let units = [
             ("device_uuid", self.device_uuid, now.device_uuid),
             ("pci_address", self.pci_address, now.pci_address),
+            ("host", self.host, now.host),
         ];
         let other = units.iter().find(|(field, before, now)| {
-            let unknown = *field == "pci_address" && (before.is_empty() || now.is_empty());
+            let unknown = *field != "device_uuid" && (before.is_empty() || now.is_empty());
             before != now && !unknown
         });
         if let Some((field, before, now)) = other.filter(|_| !resume.accept_device) {

@@ -13,8 +13,8 @@ const JOB_END: &str = "job-end";
 /// What is left for the last copies and for whatever the job does behind the run, at most; of short jobs a quarter.
 const MARGIN: Duration = Duration::from_secs(60);
 
-/// A time such as `10m`, or `until-` and a moment: `job-end`, RFC 3339, or seconds since 1970. Nothing of a moment that
-/// has been: the run ends before it begins, and goes on another time.
+/// A time such as `10m`, or `until-` and a moment: `job-end`, RFC 3339, or seconds since 1970. Nothing is left
+/// of a job whose end has been: the run ends before it begins, and goes on in the next job.
 pub fn parse_budget(text: &str) -> Result<Duration, String> {
     budget(text, &|name| std::env::var(name).ok(), Timestamp::now())
 }
@@ -43,7 +43,12 @@ fn budget(text: &str, variable: &dyn Fn(&str) -> Option<String>, now: Timestamp)
                 "`{moment}` is not a moment: write until-job-end, until-2026-12-01T08:00:00Z or until-1796112000"
             )
         })?;
-        end.duration_since(now)
+        let left = end.duration_since(now);
+        // Unlike the end of a job, which is another one for the next job, it does not come again.
+        if left <= SignedDuration::ZERO {
+            return Err(format!("`{moment}` has passed, by the clock of this host; name a later moment"));
+        }
+        left
     };
     let left = Duration::try_from(left).unwrap_or_default();
     Ok(left - MARGIN.min(left / 4))
@@ -85,8 +90,9 @@ mod tests {
         check("until-10600", "", "", Ok(540));
         check("until-10040", "", "", Ok(30));
         check("until-1970-01-01T03:00:00Z", "", "", Ok(740));
-        check("until-9000", "", "", Ok(0));
-        check("until-10000", "", "", Ok(0));
+        check("until-9000", "", "", Err("`9000` has passed"));
+        check("until-10000", "", "", Err("has passed"));
+        check("until-1970-01-01T01:00:00Z", "", "", Err("has passed"));
         check("until-", "", "", Err("is not a moment"));
         check("until-noon", "", "", Err("is not a moment"));
         check("until-99999999999999999", "", "", Err("is not a moment"));

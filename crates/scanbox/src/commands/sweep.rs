@@ -255,9 +255,12 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
     let asks = args.selection.asks_device(&space);
     let mut other = place.other_command();
     let before = place.check(|csv| device_before(csv, asks, place.elsewhere(&other)))?;
+    let others = place.other_shards();
     let began = before.is_some();
-    match before {
-        Some(before) => worker.profile.arguments_probe = before.arguments_probe,
+    let of_others = others.device(&worker.profile);
+    let adopted = before.is_none() && of_others.is_some();
+    match before.as_ref().or(of_others) {
+        Some(before) => worker.profile.arguments_probe.clone_from(&before.arguments_probe),
         // It does nothing, so that nothing is measured either.
         None if asks && args.dry_run => {
             worker.profile.arguments_probe = probe::kept(&worker.profile, tools);
@@ -267,7 +270,8 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
     }
     let everything = args.selection.enumerate(&space, &problem, &guarantees::with_all(&worker.profile))?;
     let version = remembered::version(&worker.profile, tools);
-    if let Some(before) = guarantees_before(&path, &worker.profile, &version) {
+    let found = guarantees_before(&path, &worker.profile, &version);
+    if let Some(before) = found.or_else(|| others.guarantees(&worker.profile, &version)) {
         let before = match &worker.profile.guarantee_facts.probe {
             // What was seen since closes points all the same.
             Some(kept) => before.refuted_by(kept),
@@ -290,7 +294,8 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
         path = place.path().to_owned();
     }
     match asks {
-        true if began => probe::tell_of_file(&worker.profile),
+        true if began => probe::tell_of_sweep(&worker.profile, "as when this file began"),
+        true if adopted => probe::tell_of_sweep(&worker.profile, "as in the other shards"),
         true => probe::tell(&worker.profile),
         false => {}
     }
@@ -303,6 +308,7 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
         note(&format!("warning: {text}"));
     }
     let AskedSpace { enumeration, shard, anchors } = args.selection.shard.part(enumeration, &problem)?;
+    shard.as_ref().map_or(Ok(()), |shard| others.check(shard))?;
     let inputs = args.selection.inputs().chain(replay_script(selector));
     Outputs::beside(inputs).claim("--out", &path, OutputContent::Sweep)?;
     let resume = Resume {

@@ -24,7 +24,8 @@ pub struct MetadataFit<'a> {
 impl<'a> MetadataFit<'a> {
     /// Before any row.
     pub fn new(metadata: &'a Metadata) -> Self {
-        let wrote = metadata.runs.iter().filter(|run| run.rows > 0);
+        // A run that was killed did not count its rows.
+        let wrote = metadata.runs.iter().filter(|run| run.rows > 0 || run.ended_utc.is_none());
         let runs = wrote.map(|run| run.run_id.as_str()).collect();
         Self { metadata, runs, is_empty: true, has_subject: false, has_run: false }
     }

@@ -238,3 +238,33 @@ fn attempts_of_something_else_are_refused() {
     );
     check(&|_| {}, &["--seed", "2"], "its rows are of seed 1, this run has 2");
 }
+
+/// A scratch folder such as `/tmp` is everybody's: what others put there is not published in this user's name.
+#[test]
+fn folders_of_others_are_not_taken_home() {
+    let fleet = Fleet::new(&slow(30));
+    kill(fleet.start_with_rows("a", &["--publish-every", "1h"], 0));
+    let rows = || fs::read_dir(fleet.scratch("a")).unwrap().map(|entry| entry.unwrap().path());
+    let left = rows().next().unwrap();
+    let elsewhere = fleet.place.folder().join("elsewhere");
+    fs::rename(&left, &elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &left).unwrap();
+    fleet.place.script("");
+    let check = || {
+        let before = fleet.published("");
+        let ended = fleet.run("a", &["--dry-run"], 0);
+        assert!(!ended.stderr.contains("an attempt died here"), "{ended:?}");
+        let ended = fleet.run("a", &[], 0);
+        assert!(!ended.stderr.contains("an attempt died here"), "{ended:?}");
+        assert!(left.exists() && elsewhere.exists() || left.is_dir());
+        assert!(fleet.published("").len() >= before.len());
+    };
+    check();
+    // Only root can give a folder away.
+    if rustix::process::geteuid().is_root() {
+        fs::remove_file(&left).unwrap();
+        fs::rename(&elsewhere, &left).unwrap();
+        std::os::unix::fs::chown(&left, Some(65534), None).unwrap();
+        check();
+    }
+}

@@ -159,3 +159,39 @@ fn a_share_that_stays_full_leaves_the_rows_on_the_node() {
     assert!(next.stderr.contains("its rows are published now"), "{next:?}");
     assert_eq!((fleet.points(), fleet.measured(), fleet.published(".csv").len()), (all_ok(), 28, 1));
 }
+
+/// Without locks, the number of a process says whether its attempt is still there.
+#[test]
+fn a_node_without_locks_publishes_what_an_attempt_left_that_died() {
+    for errno in ["37", "38", "95"] {
+        let fleet = Fleet::new(&slow(30));
+        shim(&fleet);
+        let run = |args: &[&str]| {
+            let mut command = command(&fleet, "a", args);
+            command.env("SHARE", fleet.scratch("a")).env("LOCK_ERRNO", errno);
+            command
+        };
+        let log = fleet.place.folder().join("log");
+        let mut first = run(&["--publish-every", "1h"]);
+        let child = first.stderr(fs::File::create(&log).unwrap()).spawn().unwrap();
+        let csv = || {
+            let folders = fs::read_dir(fleet.scratch("a")).into_iter().flatten().flatten();
+            folders.map(|folder| folder.path().join("replay.test.csv")).find(|csv| csv.exists())
+        };
+        wait_until("rows on the node", || {
+            csv().is_some_and(|csv| fs::read_to_string(csv).is_ok_and(|text| text.lines().count() > 3))
+        });
+        super::kill(child);
+        let folder = csv().unwrap().parent().unwrap().to_owned();
+        fleet.place.script("");
+        let second = ended(run(&[]).output().unwrap());
+        assert_eq!(second.code, Some(0), "{errno}: {second:?}");
+        assert!(
+            second.stderr.contains("an attempt died here; its rows are published now"),
+            "{errno}: {second:?}"
+        );
+        assert!(!folder.exists(), "{errno}");
+        assert_eq!(fleet.points(), all_ok(), "{errno}");
+        assert_eq!(fleet.measured(), fleet.points().len(), "{errno}: no row is measured twice");
+    }
+}

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use scanbox_analysis::merge::MergeSource;
 use scanbox_analysis::merge::missing::{self, Missing};
+use scanbox_model::api::Api;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::filter::Filter;
 use scanbox_model::metadata::{Metadata, Run};
@@ -18,6 +19,9 @@ use scanbox_model::units::plural;
 use scanbox_session::device::known_issues;
 use scanbox_session::store::sizes_without_ceiling;
 use scanbox_session::sweep::Ceilings;
+
+/// Options of a run that say which kernels run through what: whatever is missing is measured the same way.
+const BEFORE_THE_REST: [&str; 4] = ["--kernels", "--api", "--browser", "--robustness"];
 
 /// What there has to be.
 pub struct MergePlan {
@@ -48,7 +52,11 @@ impl MergePlan {
         let mut plan = Self { points, rejections, parts: Vec::new(), doubt: None, command: Vec::new() };
         let filters = filters(sources);
         let mut filter = None;
-        if let Some(shard) = split(metadata) {
+        if let Some(one) = only_filter(sources) {
+            // Nobody has asked for what it leaves out.
+            plan.points = filtered(&plan.points, one.parse().ok(), &metadata.device);
+            filter = Some(one);
+        } else if let Some(shard) = split(metadata) {
             // What was split may have been what a filter has left.
             let candidates = std::iter::once(None).chain(filters.iter().map(Some));
             let found = candidates.into_iter().find_map(|filter| {
@@ -199,6 +207,21 @@ fn runs(sources: &[MergeSource]) -> impl Iterator<Item = &Run> + Clone {
     sources.iter().filter_map(|source| source.metadata.as_ref()).flat_map(|told| &told.runs)
 }
 
+/// The filter that all runs were given, where nothing was split into shards.
+fn only_filter(sources: &[MergeSource]) -> Option<String> {
+    let told = || sources.iter().filter_map(|source| source.metadata.as_ref());
+    let inputs = told().filter_map(|told| told.merged.as_ref()).flat_map(|merged| &merged.inputs);
+    if told().any(|told| told.shard.is_some()) || inputs.into_iter().any(|input| input.shard.is_some()) {
+        return None;
+    }
+    let given: BTreeSet<Option<String>> =
+        runs(sources).map(|run| value_of(&run.arguments, "--filter")).collect();
+    match &given.into_iter().collect::<Vec<_>>()[..] {
+        [Some(filter)] => Some(filter.clone()),
+        _ => None,
+    }
+}
+
 /// The filters that runs were given.
 fn filters(sources: &[MergeSource]) -> BTreeSet<String> {
     runs(sources).filter_map(|run| value_of(&run.arguments, "--filter")).collect()
@@ -215,6 +238,15 @@ fn command(
     let mut runs = runs(sources);
     let given = |name: &str| runs.clone().find_map(|run| value_of(&run.arguments, name));
     let mut command = vec!["sweep".to_owned()];
+    for option in BEFORE_THE_REST {
+        command.extend(given(option).into_iter().flat_map(|value| [option.to_owned(), value]));
+    }
+    if given("--api").is_none() && metadata.device.api != Api::default() {
+        command.extend(["--api".to_owned(), metadata.device.api.to_string()]);
+    }
+    let assumed: BTreeSet<String> =
+        runs.clone().flat_map(|run| values_of(&run.arguments, "--assume")).collect();
+    command.extend(assumed.into_iter().flat_map(|guarantee| ["--assume".to_owned(), guarantee]));
     let space = given("--space").unwrap_or_else(|| metadata.space.name.clone());
     command.extend(["--space".to_owned(), space]);
     // The device that all of them were told to take.
@@ -243,11 +275,17 @@ fn command(
     command
 }
 
-/// The value of an option on a command line.
+/// The value of an option on a command line: the first one.
 fn value_of(arguments: &[String], name: &str) -> Option<String> {
-    let at = arguments.iter().position(|argument| argument.split('=').next() == Some(name))?;
-    match arguments[at].split_once('=') {
+    values_of(arguments, name).into_iter().next()
+}
+
+/// The values of an option that a command line may have several times.
+fn values_of(arguments: &[String], name: &str) -> Vec<String> {
+    let named = arguments.iter().enumerate().filter(|(_, argument)| argument.split('=').next() == Some(name));
+    let value = |(at, argument): (usize, &String)| match argument.split_once('=') {
         Some((_, value)) => Some(value.to_owned()),
         None => arguments.get(at + 1).cloned(),
-    }
+    };
+    named.filter_map(value).collect()
 }

@@ -81,8 +81,10 @@ fn source(path: &Path, warnings: &mut Vec<String>) -> anyhow::Result<MergeSource
         warnings.push(format!("{shown}: line {line} was cut off, and is lost{lost}"));
     }
     warnings.extend(found.warnings(&shown).into_iter().skip(torn));
-    let metadata = beside(path, &found.records, warnings)?;
-    if let Some(metadata) = &metadata {
+    let mut metadata = beside(path, &found.records, warnings)?;
+    if let Some(metadata) = &mut metadata {
+        // A run that was killed did not count its rows.
+        metadata.count_rows_of_runs(&found.records);
         let (told, there) = (metadata.counts.values().sum::<u64>(), found.records.len() as u64);
         if told > there {
             let told = plural(told as usize, "row");

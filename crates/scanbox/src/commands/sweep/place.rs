@@ -10,6 +10,7 @@ use scanbox_model::problem::Problem;
 use scanbox_model::record::Record;
 use scanbox_model::space::Space;
 use scanbox_report::paste;
+use scanbox_session::attempts::agreed::OtherShards;
 use scanbox_session::attempts::{Attempt, AttemptFolders, AttemptPreview};
 use scanbox_session::lock::Sharing;
 use scanbox_session::process::RunLimits;
@@ -49,6 +50,12 @@ impl SweepPlace {
         }
         let attempt = folders.begin(&sweep, limits)?;
         Ok(Self { path: attempt.csv().to_owned(), attempt: Some(attempt), _look: None, publish })
+    }
+
+    /// What attempts at other shards of the sweep have published.
+    pub fn other_shards(&self) -> OtherShards {
+        let sweep = self.path.file_stem().unwrap_or_default().to_string_lossy();
+        self.publish.as_ref().map_or_else(OtherShards::default, |publish| OtherShards::of(publish, &sweep))
     }
 
     /// Where the rows are, on this machine.

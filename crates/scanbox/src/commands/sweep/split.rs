@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::shard::{Shard, ShardBy};
 use scanbox_report::document::Format;
+use scanbox_report::paste;
 use scanbox_session::device::{profile, replay_script};
+use scanbox_session::notes::note;
 use scanbox_session::tools::Tools;
 
 use super::SweepArgs;
@@ -63,7 +65,11 @@ pub fn run(devices: &[String], args: &SweepArgs, given: &[OsString], tools: &Too
         arguments.extend(["--out".into(), merged.into(), "--format".into(), format_word(args.format).into()]);
         arguments
     });
-    many::run(&sweeps, merge.as_deref(), args.format)
+    let exit = many::run(&sweeps, merge.as_deref(), args.format)?;
+    if exit == Exit::Incomplete {
+        note(&format!("to continue on all of these devices, run: {}", paste::this_command()));
+    }
+    Ok(exit)
 }
 
 fn format_word(format: Format) -> &'static str {
