@@ -2,8 +2,8 @@
 //!
 //! The winner of the nearest size is a risk: its time may jump where one more tile needs one more round of
 //! workgroups, and of such jumps a single size tells nothing. A config that was measured at both sizes has shown what
-//! lies ahead: its time is taken to lie on the straight line between the two, and the config with the smallest one is
-//! chosen.
+//! lies ahead: its time is taken to lie on the straight line between the two. Of the configs with the smallest times
+//! there, the one is chosen that loses least at both sizes.
 
 use std::collections::BTreeMap;
 
@@ -35,9 +35,13 @@ pub struct AtSize {
     pub time_ns: Option<f64>,
     /// The measured sizes that say so: one, or those around it.
     pub measured: Vec<u64>,
-    /// The most that the config loses there, in percent of the throughput of the fastest one.
-    pub worst_loss_pct: f64,
+    /// The most that the config loses there, in percent of the throughput of the fastest one; `None` where the size
+    /// lies beyond all that was measured, or no config was measured on both sides.
+    pub worst_loss_pct: Option<f64>,
 }
+
+/// How much longer than the shortest time on the line a time may be, to be as good: the line is not known better.
+const AS_GOOD: f64 = 1.02;
 
 /// What to run at `n` elements: the best config of a measured size, what [`between`] finds between two of them, else
 /// the best config of the nearest size. `None` where the table has no row.
@@ -46,8 +50,9 @@ pub fn at_size(catalog: &Catalog, table: &DeviceTable, n: u64) -> Option<AtSize>
     if let Some(found) = interpolated(catalog, table, n, |_| true) {
         return Some(found);
     }
-    let distance = |size: u64| if size < n { n / size.max(1) } else { size / n.max(1) };
-    let nearest = *table.sizes.iter().min_by_key(|&&size| distance(size))?;
+    let distance = |size: u64| (size.max(1) as f64).ln() - (n.max(1) as f64).ln();
+    let nearer = |a: &&u64, b: &&u64| distance(**a).abs().total_cmp(&distance(**b).abs());
+    let nearest = *table.sizes.iter().min_by(nearer)?;
     let size = table.size_index(nearest)?;
     let best = table.cells_at(size).iter().min_by(|a, b| a.time_ns.total_cmp(&b.time_ns))?;
     Some(AtSize {
@@ -55,7 +60,7 @@ pub fn at_size(catalog: &Catalog, table: &DeviceTable, n: u64) -> Option<AtSize>
         config: *catalog.config(best.config),
         time_ns: (nearest == n).then_some(best.time_ns),
         measured: vec![nearest],
-        worst_loss_pct: 0.0,
+        worst_loss_pct: (nearest == n).then_some(0.0),
     })
 }
 
@@ -92,16 +97,25 @@ fn interpolated(
         let (to, other) = there.get(&config)?;
         Some((from + share * (to - from), if share < 0.5 { shape } else { *other }, [from, *to]))
     });
-    let (time_ns, config, times) = both.min_by(|a, b| a.0.total_cmp(&b.0))?;
-    let loss = |(size, own): (usize, f64)| {
-        let fastest = table.cells_at(size).iter().map(|cell| cell.time_ns).fold(own, f64::min);
-        100.0 * (1.0 - fastest / own)
+    let fastest = [below, above]
+        .map(|size| table.cells_at(size).iter().map(|cell| cell.time_ns).fold(f64::INFINITY, f64::min));
+    let worst_loss = |times: &[f64; 2]| {
+        let loss = |(fastest, own): (f64, &f64)| 100.0 * (1.0 - fastest / own).max(0.0);
+        fastest.into_iter().zip(times).map(loss).fold(0.0, f64::max)
     };
+    let both: Vec<(f64, Config, [f64; 2])> = both.collect();
+    let shortest = both.iter().map(|(time_ns, ..)| *time_ns).fold(f64::INFINITY, f64::min);
+    let as_good = both.into_iter().filter(|(time_ns, ..)| *time_ns <= shortest * AS_GOOD);
+    let of = |(time_ns, _, times): &(f64, Config, [f64; 2])| (worst_loss(times), *time_ns);
+    let (time_ns, config, times) = as_good.min_by(|a, b| {
+        let (a, b) = (of(a), of(b));
+        a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))
+    })?;
     Some(AtSize {
         n,
         config,
         time_ns: Some(time_ns),
         measured: vec![table.sizes[below], table.sizes[above]],
-        worst_loss_pct: [below, above].into_iter().zip(times).map(loss).fold(0.0, f64::max),
+        worst_loss_pct: Some(worst_loss(&times)),
     })
 }

@@ -71,6 +71,21 @@ impl Fleet {
         child
     }
 
+    /// Waits until the attempt of a node has written some rows there: the folder that it works in.
+    fn rows_on_node(&self, node: &str) -> PathBuf {
+        let folders = || fs::read_dir(self.scratch(node)).into_iter().flatten().flatten();
+        let has_rows = |folder: &PathBuf| {
+            let text = fs::read_to_string(folder.join("replay.test.csv"));
+            text.is_ok_and(|text| text.lines().count() > 3)
+        };
+        let mut found = None;
+        wait_until("rows on the node", || {
+            found = folders().map(|entry| entry.path()).find(has_rows);
+            found.is_some()
+        });
+        found.unwrap()
+    }
+
     /// The published files of this ending.
     fn published(&self, ending: &str) -> Vec<PathBuf> {
         let files = fs::read_dir(self.share()).unwrap().map(|entry| entry.unwrap().path());

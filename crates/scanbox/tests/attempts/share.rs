@@ -174,15 +174,8 @@ fn a_node_without_locks_publishes_what_an_attempt_left_that_died() {
         let log = fleet.place.folder().join("log");
         let mut first = run(&["--publish-every", "1h"]);
         let child = first.stderr(fs::File::create(&log).unwrap()).spawn().unwrap();
-        let csv = || {
-            let folders = fs::read_dir(fleet.scratch("a")).into_iter().flatten().flatten();
-            folders.map(|folder| folder.path().join("replay.test.csv")).find(|csv| csv.exists())
-        };
-        wait_until("rows on the node", || {
-            csv().is_some_and(|csv| fs::read_to_string(csv).is_ok_and(|text| text.lines().count() > 3))
-        });
+        let folder = fleet.rows_on_node("a");
         super::kill(child);
-        let folder = csv().unwrap().parent().unwrap().to_owned();
         fleet.place.script("");
         let second = ended(run(&[]).output().unwrap());
         assert_eq!(second.code, Some(0), "{errno}: {second:?}");

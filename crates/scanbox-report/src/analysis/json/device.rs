@@ -92,8 +92,9 @@ struct LaunchAtJson {
     time_ns: Option<NineDigits>,
     /// The measured sizes that say so.
     measured: Vec<u64>,
-    /// The most that the config loses there, of the throughput of the fastest one.
-    worst_loss_pct: NineDigits,
+    /// The most that the config loses there, of the throughput of the fastest one; `null` where no config was measured
+    /// on both sides of the size.
+    worst_loss_pct: Option<NineDigits>,
 }
 
 /// Units of one model taken together.
@@ -326,7 +327,7 @@ impl Labeller<'_> {
                     config: launch::label(&at.config),
                     time_ns: at.time_ns.map(NineDigits),
                     measured: at.measured,
-                    worst_loss_pct: NineDigits(at.worst_loss_pct),
+                    worst_loss_pct: at.worst_loss_pct.map(NineDigits),
                 })
                 .collect(),
             densities: device.densities.iter().map(density).collect(),

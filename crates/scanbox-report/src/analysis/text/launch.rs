@@ -42,7 +42,7 @@ impl TextPage<'_> {
                 label(&at.config),
                 workgroups_at(at),
                 at.time_ns.map_or_else(String::new, |ns| microseconds(ns / 1e3)),
-                percent(at.worst_loss_pct),
+                at.worst_loss_pct.map_or_else(String::new, percent),
                 measured.join(", "),
             ]);
         }
@@ -51,7 +51,20 @@ impl TextPage<'_> {
             "us: between two measured sizes, on the straight line between their times; beyond all of them it is not known; \
              loss: the most that the config loses at these measured sizes",
             out,
-        )
+        )?;
+        for at in found.iter().filter(|at| at.worst_loss_pct.is_none()) {
+            let above = at.n.checked_next_power_of_two().unwrap_or(at.n);
+            let around = [above / 2, above].map(size_label).join("..");
+            self.say(
+                &format!(
+                    "{}: no config was measured on both sides of it, so this is a guess; `scanbox sweep --sizes {around}` \
+                     measures there",
+                    at.n
+                ),
+                out,
+            )?;
+        }
+        Ok(())
     }
 
     /// Which config to launch in which range.
