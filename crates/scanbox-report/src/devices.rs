@@ -98,6 +98,20 @@ pub fn guarantees_told(profile: &DeviceProfile) -> String {
     }
 }
 
+/// What is promised of invocations that have diverged, and whether kernels ask for more than Vulkan promises by itself.
+#[must_use]
+pub fn reconvergence_told(profile: &DeviceProfile) -> &'static str {
+    if profile.maximal_reconvergence {
+        "maximal: kernels ask for it, and invocations come together where the structure of the code says so"
+    } else if profile.forced.maximal_reconvergence.is_some() {
+        "kernels do not ask for maximal reconvergence, because of a known issue"
+    } else if profile.uniform_control_flow {
+        "of branches that a subgroup enters as a whole; the device has no maximal reconvergence"
+    } else {
+        "as Vulkan has it by itself; the device has no maximal reconvergence"
+    }
+}
+
 /// What a probe of the device found about what it gives beyond what Vulkan promises, if there was one.
 pub fn findings_told(profile: &DeviceProfile) -> Option<String> {
     let probe = profile.guarantee_facts.probe.as_ref()?;
@@ -169,6 +183,7 @@ fn facts(Listed { profile, problems }: &Listed) -> Vec<(&'static str, String)> {
         true => "64-bit atomics".to_owned(),
         false => format!("no 64-bit atomics ({})", tile_states(profile)),
     };
+    let reconvergence = if profile.maximal_reconvergence { ", maximal reconvergence" } else { "" };
     let usable =
         if problems.is_empty() { "yes".to_owned() } else { format!("no: it {}", problems.join("; it ")) };
     let mut facts = vec![
@@ -177,7 +192,7 @@ fn facts(Listed { profile, problems }: &Listed) -> Vec<(&'static str, String)> {
         (
             "kernels",
             format!(
-                "subgroups of {}, workgroups of up to {}, {} KiB of shared memory, {atomics}",
+                "subgroups of {}, workgroups of up to {}, {} KiB of shared memory, {atomics}{reconvergence}",
                 subgroups_told(profile),
                 profile.max_workgroup_size,
                 profile.max_shared_bytes / 1024,
