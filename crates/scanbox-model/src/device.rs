@@ -186,6 +186,12 @@ impl DeviceProfile {
         }
     }
 
+    /// Takes what known issues force: what they turn off is not there for kernels.
+    pub fn force(&mut self, forced: Forced) {
+        self.forced = forced;
+        self.maximal_reconvergence &= forced.maximal_reconvergence.unwrap_or(true);
+    }
+
     /// Through what it is driven.
     #[must_use]
     pub fn device_api(&self) -> DeviceApi {

@@ -218,6 +218,7 @@ fn facts(Listed { profile, problems }: &Listed) -> Vec<(&'static str, String)> {
 
 #[cfg(test)]
 mod tests {
+    use scanbox_model::device::Forced;
     use scanbox_model::probe::{ArgumentsProbe, ProbedSize};
     use scanbox_model::problem::Problem;
     use scanbox_runner::backend::Backend;
@@ -240,6 +241,26 @@ mod tests {
         let text = list(&profile);
         assert!(text.contains("    dispatch auto of arguments is block: a copy takes"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+
+    #[test]
+    fn reconvergence_is_told_as_kernels_ask_for_it() {
+        let told = |uniform: bool, maximal: bool, forced: Option<bool>| {
+            let mut profile = Replay::new(Script::default()).profile().as_ref().clone();
+            (profile.uniform_control_flow, profile.maximal_reconvergence) = (uniform, maximal);
+            profile.force(Forced { maximal_reconvergence: forced, ..Forced::default() });
+            let kernels = facts(&Listed { profile: profile.clone(), problems: Vec::new() }).swap_remove(2).1;
+            assert_eq!(
+                kernels.ends_with(", maximal reconvergence"),
+                maximal && forced.is_none(),
+                "{kernels}"
+            );
+            reconvergence_told(&profile)
+        };
+        assert!(told(true, true, None).starts_with("maximal: kernels ask for it"));
+        assert!(told(true, true, Some(false)).ends_with("because of a known issue"));
+        assert!(told(true, false, None).starts_with("of branches that a subgroup enters as a whole"));
+        assert!(told(false, false, None).starts_with("as Vulkan has it by itself"));
     }
 
     /// What is said of tile states is what kernels get, and what they can do with it.
