@@ -15,8 +15,6 @@ use scanbox_model::space::Space;
 use scanbox_testing::covering::{all_pairs, covering};
 use scanbox_testing::device::with_subgroups as device;
 
-use crate::reconvergence::can_ask;
-
 const PROBLEMS: &str = include_str!("../../../configs/problems.toml");
 
 fn willing(int64_atomics: bool) -> DeviceProfile {
@@ -130,7 +128,7 @@ fn every_pair_of_problem_and_stage_compiles() {
         };
         let shaders: Vec<Shader> = shaders.into_iter().collect();
         for outcome in compiler.compile_all(&shaders) {
-            can_ask(&outcome.unwrap());
+            crate::reconvergence::can_ask(&outcome.unwrap());
         }
     }
 }
