@@ -49,6 +49,10 @@ static void open_device(scanbox_features *features)
     features->v12.pNext = &features->v13;
     if (features->uniform_control_flow.shaderSubgroupUniformControlFlow)
         features->v13.pNext = &features->uniform_control_flow;
+    if (features->maximal_reconvergence.shaderMaximalReconvergence) {
+        features->maximal_reconvergence.pNext = features->v13.pNext;
+        features->v13.pNext = &features->maximal_reconvergence;
+    }
     float priority = 1.0f;
     VkDeviceQueueCreateInfo queue_info = {VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, NULL, 0, 0, 1, &priority};
     VkDeviceCreateInfo device_info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,

@@ -147,6 +147,7 @@ unsafe fn open(adapter: &wgpu::Adapter) -> anyhow::Result<(wgpu::Device, wgpu::Q
         enabled.v10 = vk::PhysicalDeviceFeatures::default();
         (enabled.v12.shader_buffer_int64_atomics, enabled.v12.shader_subgroup_extended_types) = (0, 0);
         enabled.uniform_control_flow.shader_subgroup_uniform_control_flow = 0;
+        enabled.maximal_reconvergence.shader_maximal_reconvergence = 0;
 
         let limits = adapter.limits();
         let descriptor = wgpu::DeviceDescriptor { required_limits: limits, ..Default::default() };

@@ -180,6 +180,7 @@ impl Hello {
             int64_elements: false,
             float64_elements: false,
             uniform_control_flow: false,
+            maximal_reconvergence: false,
             // WebGPU gives timestamps in nanoseconds.
             timestamp_period_ns: 1.0,
             timestamp_valid_bits: 64,

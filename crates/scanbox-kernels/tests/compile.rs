@@ -16,6 +16,8 @@ use scanbox_testing::covering::{NumbersTried, PARAMETERS, all_pairs, covering, d
 use scanbox_testing::device::with_subgroups as device;
 use scanbox_testing::space::points_per_size;
 
+use crate::reconvergence::can_ask;
+
 fn u32_sum(config: &Config, n: u64, device: &DeviceProfile) -> Result<(), Rejection> {
     legal(config, &Problem::default(), n, device)
 }
@@ -25,7 +27,7 @@ const THESIS: &str = include_str!("../../../configs/thesis.toml");
 fn compile(shaders: &BTreeSet<Shader>) {
     let shaders: Vec<Shader> = shaders.iter().cloned().collect();
     for outcome in Compiler::new(None, None).unwrap().compile_all(&shaders) {
-        outcome.unwrap();
+        can_ask(&outcome.unwrap());
     }
 }
 

@@ -128,7 +128,7 @@ fn every_pair_of_problem_and_stage_compiles() {
         };
         let shaders: Vec<Shader> = shaders.into_iter().collect();
         for outcome in compiler.compile_all(&shaders) {
-            outcome.unwrap();
+            crate::reconvergence::can_ask(&outcome.unwrap());
         }
     }
 }

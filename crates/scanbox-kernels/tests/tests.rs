@@ -14,6 +14,7 @@ mod problem_pairs;
 mod problems;
 mod profiles;
 mod recipes;
+mod reconvergence;
 mod same_code;
 mod shown;
 mod variants;

@@ -93,6 +93,11 @@ pub struct DeviceProfile {
     /// (`VK_KHR_shader_subgroup_uniform_control_flow`); kernels ask for it where it is.
     #[serde(default)]
     pub uniform_control_flow: bool,
+    /// Whether invocations that have diverged come together again where the structure of the code says so
+    /// (`VK_KHR_shader_maximal_reconvergence`); kernels ask for it where it is. Files of older versions are of kernels
+    /// that did not.
+    #[serde(default)]
+    pub maximal_reconvergence: bool,
     /// Nanoseconds per timestamp tick.
     pub timestamp_period_ns: f32,
     /// Meaningful bits of a timestamp; 0: the device has none.
@@ -140,6 +145,9 @@ pub struct Forced {
     /// The reset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reset: Option<Reset>,
+    /// `false`: kernels do not ask for maximal reconvergence, although the device has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub maximal_reconvergence: Option<bool>,
 }
 
 /// Reads what was forced from a description of a device; older ones also say how subgroups of NVIDIA devices found the
@@ -150,11 +158,12 @@ fn forced_of_file<'de, D: Deserializer<'de>>(file: D) -> Result<Forced, D::Error
     struct ForcedThen {
         tile_state: Option<TileState>,
         reset: Option<Reset>,
+        maximal_reconvergence: Option<bool>,
         #[serde(rename = "subgroup_total")]
         _subgroup_total: Option<IgnoredAny>,
     }
-    let ForcedThen { tile_state, reset, .. } = ForcedThen::deserialize(file)?;
-    Ok(Forced { tile_state, reset })
+    let ForcedThen { tile_state, reset, maximal_reconvergence, .. } = ForcedThen::deserialize(file)?;
+    Ok(Forced { tile_state, reset, maximal_reconvergence })
 }
 
 impl Forced {
@@ -175,6 +184,12 @@ impl DeviceProfile {
             DeviceKind::Hardware | DeviceKind::Null => name,
             DeviceKind::Software => format!("{name} (software)"),
         }
+    }
+
+    /// Takes what known issues force: what they turn off is not there for kernels.
+    pub fn force(&mut self, forced: Forced) {
+        self.forced = forced;
+        self.maximal_reconvergence &= forced.maximal_reconvergence.unwrap_or(true);
     }
 
     /// Through what it is driven.

@@ -6,7 +6,7 @@
 //! - `environment`: variables that the process which runs kernels gets, unless the user has set them. Where they have
 //!   these values the issue is remedied, and its other actions rest;
 //! - `skip`: configs that are not tried, with the rule `known-issue:ID`;
-//! - `force`: what `auto` stands for on the device, and how its subgroups find totals;
+//! - `force`: what `auto` stands for on the device, and whether kernels ask it for maximal reconvergence;
 //! - `expect`: the failure that configs end with. A row keeps its status; the reason names the issue;
 //! - `workaround`: a switch of its name in `kernels/glsl/workarounds.glsl`, by which the kernels go round it on every
 //!   device. An
@@ -256,6 +256,12 @@ impl Issue {
         if self.force.reset == Some(Reset::Turn) {
             return refuse("force", "reset `turn` is of pushed arguments alone: a config asks for it");
         }
+        if self.force.maximal_reconvergence == Some(true) {
+            return refuse(
+                "force",
+                "kernels ask for maximal reconvergence wherever a device has it: `false` is the other case",
+            );
+        }
         let filters = [("skip", self.skip.as_ref()), ("expect", self.expect.as_ref().map(|one| &one.filter))];
         if let Some((key, _)) = filters.iter().find(|(_, filter)| filter.is_some_and(Filter::asks_device)) {
             return refuse(key, "no config has the value `auto` of arguments: name those that it stands for");
@@ -339,6 +345,7 @@ impl DeviceIssues {
         Forced {
             tile_state: self.active.iter().find_map(|issue| issue.force.tile_state),
             reset: self.active.iter().find_map(|issue| issue.force.reset),
+            maximal_reconvergence: self.active.iter().find_map(|issue| issue.force.maximal_reconvergence),
         }
     }
 

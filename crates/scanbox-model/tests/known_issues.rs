@@ -101,7 +101,11 @@ fn the_first_issue_decides_what_auto_stands_for() {
     assert_eq!(forced(&[]), Forced::default());
     assert_eq!(
         forced(&[r#"force = { reset = "fill" }"#, r#"force = { reset = "epoch", tile_state = "packed" }"#]),
-        Forced { reset: Some(Reset::Fill), tile_state: Some(TileState::Packed) }
+        Forced { reset: Some(Reset::Fill), tile_state: Some(TileState::Packed), ..Forced::default() }
+    );
+    assert_eq!(
+        forced(&["force = { maximal_reconvergence = false }"]),
+        Forced { maximal_reconvergence: Some(false), ..Forced::default() }
     );
 }
 
@@ -196,6 +200,7 @@ fn a_wrong_file_gets_an_answer() {
     value("force = {}", "id", "nothing is done about it");
     value("force = { reset = \"auto\" }", "force", "`auto` is what is replaced");
     value("force = { reset = \"turn\" }", "force", "of pushed arguments alone");
+    value("force = { maximal_reconvergence = true }", "force", "wherever a device has it");
     value("skip = \"arguments=auto\"", "skip", "name those that it stands for");
     value("expect = { status = [] }", "expect", "empty");
     value("expect = { status = [\"ok\"] }", "expect", "`ok` is not a failure");

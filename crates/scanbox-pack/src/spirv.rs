@@ -1,10 +1,15 @@
-//! What SPIR-V says of itself: enough to know that it is SPIR-V, and what a device must have for it.
+//! What SPIR-V says of itself: enough to know that it is SPIR-V, and what a device must have for it. And what can be
+//! asked of a device that has it ([`reconverging`]).
 //!
 //! This is no validation of code. Who loads a pack runs what is in it.
+
+mod reconvergence;
 
 use std::collections::HashMap;
 
 use crate::promises::FeatureSet;
+
+pub use reconvergence::reconverging;
 
 /// The first word of every module.
 pub const MAGIC: u32 = 0x0723_0203;
@@ -126,11 +131,11 @@ fn features(capability: u32) -> Option<FeatureSet> {
     })
 }
 
-/// What a module says of itself.
-///
-/// # Errors
-/// Why it is no SPIR-V of a kernel.
-pub fn facts(words: &[u32]) -> Result<ModuleFacts, String> {
+/// An instruction: its place among the words of its module, its code, and its words behind the first one.
+type Instruction<'a> = (usize, u32, &'a [u32]);
+
+/// The instructions of a module.
+fn instructions(words: &[u32]) -> Result<impl Iterator<Item = Result<Instruction<'_>, String>>, String> {
     let [magic, version, _, _, 0, ..] = words else {
         return Err(format!("{} words without the header of SPIR-V", words.len()));
     };
@@ -140,18 +145,32 @@ pub fn facts(words: &[u32]) -> Result<ModuleFacts, String> {
     if *version > NEWEST {
         return Err(format!("SPIR-V version {version:#x}, and Vulkan 1.3 takes {NEWEST:#x} and older"));
     }
+    let mut rest = &words[HEADER_WORDS..];
+    Ok(std::iter::from_fn(move || {
+        let [first, ..] = rest else { return None };
+        let (length, code) = ((first >> 16) as usize, first & 0xffff);
+        let place = words.len() - rest.len();
+        let Some(instruction) = rest.get(1..length) else {
+            let left = std::mem::take(&mut rest).len();
+            let reason = format!("the instruction at word {place} has {length} words, and {left} are left");
+            return Some(Err(reason));
+        };
+        rest = &rest[length..];
+        Some(Ok((place, code, instruction)))
+    }))
+}
+
+/// What a module says of itself.
+///
+/// # Errors
+/// Why it is no SPIR-V of a kernel.
+pub fn facts(words: &[u32]) -> Result<ModuleFacts, String> {
     let mut found = ModuleFacts::default();
     let mut has_entry = false;
     let mut types = DeclaredTypes::default();
     let mut sizes: Option<[SizeConstant; 3]> = None;
-    let mut rest = &words[HEADER_WORDS..];
-    while let [first, ..] = rest {
-        let (length, code) = ((first >> 16) as usize, first & 0xffff);
-        let place = words.len() - rest.len();
-        let instruction = rest.get(1..length).ok_or_else(|| {
-            format!("the instruction at word {place} has {length} words, and {} are left", rest.len())
-        })?;
-        rest = &rest[length..];
+    for instruction in instructions(words)? {
+        let (place, code, instruction) = instruction?;
         types.declare(code, instruction);
         match (code, instruction) {
             (OP_CAPABILITY, [capability]) => {

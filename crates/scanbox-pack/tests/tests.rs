@@ -8,3 +8,4 @@ mod file;
 mod json;
 mod launch;
 mod packs;
+mod reconvergence;

@@ -98,6 +98,20 @@ pub fn guarantees_told(profile: &DeviceProfile) -> String {
     }
 }
 
+/// What is promised of invocations that have diverged, and whether kernels ask for more than Vulkan promises by itself.
+#[must_use]
+pub fn reconvergence_told(profile: &DeviceProfile) -> &'static str {
+    if profile.maximal_reconvergence {
+        "maximal: kernels ask for it, and invocations come together where the structure of the code says so"
+    } else if profile.forced.maximal_reconvergence.is_some() {
+        "kernels do not ask for maximal reconvergence, because of a known issue"
+    } else if profile.uniform_control_flow {
+        "of branches that a subgroup enters as a whole; the device has no maximal reconvergence"
+    } else {
+        "as Vulkan has it by itself; the device has no maximal reconvergence"
+    }
+}
+
 /// What a probe of the device found about what it gives beyond what Vulkan promises, if there was one.
 pub fn findings_told(profile: &DeviceProfile) -> Option<String> {
     let probe = profile.guarantee_facts.probe.as_ref()?;
@@ -169,6 +183,7 @@ fn facts(Listed { profile, problems }: &Listed) -> Vec<(&'static str, String)> {
         true => "64-bit atomics".to_owned(),
         false => format!("no 64-bit atomics ({})", tile_states(profile)),
     };
+    let reconvergence = if profile.maximal_reconvergence { ", maximal reconvergence" } else { "" };
     let usable =
         if problems.is_empty() { "yes".to_owned() } else { format!("no: it {}", problems.join("; it ")) };
     let mut facts = vec![
@@ -177,7 +192,7 @@ fn facts(Listed { profile, problems }: &Listed) -> Vec<(&'static str, String)> {
         (
             "kernels",
             format!(
-                "subgroups of {}, workgroups of up to {}, {} KiB of shared memory, {atomics}",
+                "subgroups of {}, workgroups of up to {}, {} KiB of shared memory, {atomics}{reconvergence}",
                 subgroups_told(profile),
                 profile.max_workgroup_size,
                 profile.max_shared_bytes / 1024,
@@ -203,6 +218,7 @@ fn facts(Listed { profile, problems }: &Listed) -> Vec<(&'static str, String)> {
 
 #[cfg(test)]
 mod tests {
+    use scanbox_model::device::Forced;
     use scanbox_model::probe::{ArgumentsProbe, ProbedSize};
     use scanbox_model::problem::Problem;
     use scanbox_runner::backend::Backend;
@@ -225,6 +241,26 @@ mod tests {
         let text = list(&profile);
         assert!(text.contains("    dispatch auto of arguments is block: a copy takes"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+
+    #[test]
+    fn reconvergence_is_told_as_kernels_ask_for_it() {
+        let told = |uniform: bool, maximal: bool, forced: Option<bool>| {
+            let mut profile = Replay::new(Script::default()).profile().as_ref().clone();
+            (profile.uniform_control_flow, profile.maximal_reconvergence) = (uniform, maximal);
+            profile.force(Forced { maximal_reconvergence: forced, ..Forced::default() });
+            let kernels = facts(&Listed { profile: profile.clone(), problems: Vec::new() }).swap_remove(2).1;
+            assert_eq!(
+                kernels.ends_with(", maximal reconvergence"),
+                maximal && forced.is_none(),
+                "{kernels}"
+            );
+            reconvergence_told(&profile)
+        };
+        assert!(told(true, true, None).starts_with("maximal: kernels ask for it"));
+        assert!(told(true, true, Some(false)).ends_with("because of a known issue"));
+        assert!(told(true, false, None).starts_with("of branches that a subgroup enters as a whole"));
+        assert!(told(false, false, None).starts_with("as Vulkan has it by itself"));
     }
 
     /// What is said of tile states is what kernels get, and what they can do with it.

@@ -38,7 +38,7 @@ pub fn replay_script(selector: &str) -> Option<&Path> {
 pub fn inform(profile: &mut DeviceProfile, assume: &[Guarantee]) -> anyhow::Result<()> {
     // What is forced are values of kernels in GLSL.
     if profile.api == Api::Vulkan {
-        profile.forced = known_issues::of(profile)?.forced();
+        profile.force(known_issues::of(profile)?.forced());
     }
     safe_devices::all(assume)?.apply(profile);
     Ok(())

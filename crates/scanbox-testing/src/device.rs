@@ -46,6 +46,7 @@ pub fn example(name: &str, vendor_id: u32, driver: &str) -> DeviceProfile {
         compute_units: None,
         assumed_compute_units: None,
         uniform_control_flow: false,
+        maximal_reconvergence: false,
     }
 }
 

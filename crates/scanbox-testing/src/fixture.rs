@@ -8,7 +8,7 @@ use scanbox_model::device::DeviceProfile;
 use serde::Deserialize;
 
 /// What a file has to say of a device, beside what no profile needs.
-const NEEDED: [&str; 25] = [
+const NEEDED: [&str; 26] = [
     "name",
     "vendor_id",
     "device_id",
@@ -29,6 +29,7 @@ const NEEDED: [&str; 25] = [
     "int64_elements",
     "float64_elements",
     "uniform_control_flow",
+    "maximal_reconvergence",
     "timestamp_period_ns",
     "timestamp_valid_bits",
     OPERATIONS,

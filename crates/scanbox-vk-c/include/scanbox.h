@@ -13,6 +13,15 @@
 #include <stdint.h>
 #include <vulkan/vulkan_core.h>
 
+// Older headers of Vulkan do not declare it, such as those of Debian 12.
+#ifndef VK_KHR_shader_maximal_reconvergence
+typedef struct VkPhysicalDeviceShaderMaximalReconvergenceFeaturesKHR {
+  VkStructureType sType;
+  void *pNext;
+  VkBool32 shaderMaximalReconvergence;
+} VkPhysicalDeviceShaderMaximalReconvergenceFeaturesKHR;
+#endif
+
 // Element i of the output combines elements 0 to i of the input.
 #define SCANBOX_MODE_INCLUSIVE 0
 
@@ -115,6 +124,8 @@ typedef struct scanbox_features {
   VkPhysicalDeviceVulkan13Features v13;
   // That of VK_KHR_shader_subgroup_uniform_control_flow, to be chained where it is wanted.
   VkPhysicalDeviceShaderSubgroupUniformControlFlowFeaturesKHR uniform_control_flow;
+  // That of VK_KHR_shader_maximal_reconvergence, to be chained where it is wanted.
+  VkPhysicalDeviceShaderMaximalReconvergenceFeaturesKHR maximal_reconvergence;
   // How many extensions are to be enabled.
   uint32_t extension_count;
   // Their names, which live as long as the program.

@@ -143,7 +143,8 @@ pub(crate) fn promises(bits: u32) -> Result<Promises, Refusal> {
 
 /// The features that a program says are enabled.
 pub(crate) fn features(from: &ScanboxFeatures) -> Features {
-    Features { v10: from.v10, v12: from.v12, v13: from.v13, uniform_control_flow: from.uniform_control_flow }
+    let &ScanboxFeatures { v10, v12, v13, uniform_control_flow, maximal_reconvergence, .. } = from;
+    Features { v10, v12, v13, uniform_control_flow, maximal_reconvergence }
 }
 
 pub(crate) fn call_use(uses: u32) -> Result<CallUse, Refusal> {

@@ -33,6 +33,10 @@ pub type VkPhysicalDeviceVulkan13Features = vk::PhysicalDeviceVulkan13Features<'
 /// `VkPhysicalDeviceShaderSubgroupUniformControlFlowFeaturesKHR`.
 pub type VkPhysicalDeviceShaderSubgroupUniformControlFlowFeaturesKHR =
     vk::PhysicalDeviceShaderSubgroupUniformControlFlowFeaturesKHR<'static>;
+/// `VkPhysicalDeviceShaderMaximalReconvergenceFeaturesKHR`, which the header of scanbox declares where `vulkan_core.h`
+/// is too old to.
+pub type VkPhysicalDeviceShaderMaximalReconvergenceFeaturesKHR =
+    vk::PhysicalDeviceShaderMaximalReconvergenceFeaturesKHR<'static>;
 /// `PFN_vkGetInstanceProcAddr`, which C may leave null.
 #[expect(non_camel_case_types, reason = "its name in C")]
 pub type PFN_vkGetInstanceProcAddr = Option<vk::PFN_vkGetInstanceProcAddr>;

@@ -6,6 +6,7 @@ use std::ffi::{c_char, c_void};
 use crate::handles::{
     PFN_vkGetInstanceProcAddr, VkAccessFlags2, VkBool32, VkBuffer, VkDevice, VkDeviceAddress, VkDeviceSize,
     VkInstance, VkPhysicalDevice, VkPhysicalDeviceFeatures,
+    VkPhysicalDeviceShaderMaximalReconvergenceFeaturesKHR,
     VkPhysicalDeviceShaderSubgroupUniformControlFlowFeaturesKHR, VkPhysicalDeviceVulkan12Features,
     VkPhysicalDeviceVulkan13Features, VkPipelineCache, VkPipelineStageFlags2,
 };
@@ -64,6 +65,8 @@ pub struct ScanboxFeatures {
     pub v13: VkPhysicalDeviceVulkan13Features,
     /// That of VK_KHR_shader_subgroup_uniform_control_flow, to be chained where it is wanted.
     pub uniform_control_flow: VkPhysicalDeviceShaderSubgroupUniformControlFlowFeaturesKHR,
+    /// That of VK_KHR_shader_maximal_reconvergence, to be chained where it is wanted.
+    pub maximal_reconvergence: VkPhysicalDeviceShaderMaximalReconvergenceFeaturesKHR,
     /// How many extensions are to be enabled.
     pub extension_count: u32,
     /// Their names, which live as long as the program.

@@ -72,7 +72,9 @@ macro_rules! same_layout {
 fn both_sides_agree_about_structures() {
     let mut text = String::from("#include \"scanbox.h\"\n");
     same_layout! { text:
-        ScanboxFeatures = "scanbox_features" { size, v10, v12, v13, uniform_control_flow, extension_count, extensions }
+        ScanboxFeatures = "scanbox_features" {
+            size, v10, v12, v13, uniform_control_flow, maximal_reconvergence, extension_count, extensions
+        }
         ScanboxScannerInfo = "scanbox_scanner_info" {
             size, get_instance_proc_addr, instance, physical_device, device, pipeline_cache, enabled, pack, pack_bytes,
             promises

@@ -1,7 +1,10 @@
 //! Features of devices: what kernels cannot do without, and what some of them need.
 
-use ash::vk;
-use scanbox_pack::FeatureSet;
+use std::borrow::Cow;
+use std::ffi::CStr;
+
+use ash::{khr, vk};
+use scanbox_pack::{FeatureSet, spirv};
 
 /// Features of a device, as it offers them, or as they are enabled: the same list for the question and the answer.
 #[derive(Debug, Clone, Copy, Default)]
@@ -14,6 +17,8 @@ pub struct Features {
     pub v13: vk::PhysicalDeviceVulkan13Features<'static>,
     /// That of `VK_KHR_shader_subgroup_uniform_control_flow`. Its chain is the caller's.
     pub uniform_control_flow: vk::PhysicalDeviceShaderSubgroupUniformControlFlowFeaturesKHR<'static>,
+    /// That of `VK_KHR_shader_maximal_reconvergence`. Its chain is the caller's.
+    pub maximal_reconvergence: vk::PhysicalDeviceShaderMaximalReconvergenceFeaturesKHR<'static>,
 }
 
 /// What only some kernels need.
@@ -46,14 +51,75 @@ impl Features {
         features
     }
 
+    /// Finds out what the device offers by extensions, of which `has` says whether it has them.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Features::of`], and the device has each extension of which `has` says so.
+    pub unsafe fn ask_extensions(
+        &mut self,
+        instance: &ash::Instance,
+        physical: vk::PhysicalDevice,
+        has: impl Fn(&CStr) -> bool,
+    ) {
+        let Self { uniform_control_flow, maximal_reconvergence, .. } = self;
+        // Structures may only be in the chain of a device that knows them.
+        let mut chain = vk::PhysicalDeviceFeatures2::default();
+        if has(khr::shader_subgroup_uniform_control_flow::NAME) {
+            chain = chain.push_next(uniform_control_flow);
+        }
+        if has(khr::shader_maximal_reconvergence::NAME) {
+            chain = chain.push_next(maximal_reconvergence);
+        }
+        // SAFETY: the caller sees to the device, which knows every structure in the chain.
+        unsafe { instance.get_physical_device_features2(physical, &mut chain) };
+        (self.uniform_control_flow.p_next, self.maximal_reconvergence.p_next) =
+            (std::ptr::null_mut(), std::ptr::null_mut());
+    }
+
+    /// The extensions that a device on which these features are enabled has to have enabled too.
+    pub fn extensions(&self) -> impl Iterator<Item = &'static CStr> + use<> {
+        [
+            (
+                self.uniform_control_flow.shader_subgroup_uniform_control_flow,
+                khr::shader_subgroup_uniform_control_flow::NAME,
+            ),
+            (
+                self.maximal_reconvergence.shader_maximal_reconvergence,
+                khr::shader_maximal_reconvergence::NAME,
+            ),
+        ]
+        .into_iter()
+        .filter_map(|(on, name)| (on == vk::TRUE).then_some(name))
+    }
+
     /// The features at the end of the chain of a device that is being made, in front of which nothing of them stands.
     pub fn enable<'a>(&'a mut self, info: vk::DeviceCreateInfo<'a>) -> vk::DeviceCreateInfo<'a> {
-        let Self { v10, v12, v13, uniform_control_flow } = self;
-        let info = info.enabled_features(v10).push_next(v12).push_next(v13);
-        match uniform_control_flow.shader_subgroup_uniform_control_flow {
-            // Only with its extension may it be in the chain.
-            vk::FALSE => info,
-            _ => info.push_next(uniform_control_flow),
+        let Self { v10, v12, v13, uniform_control_flow, maximal_reconvergence } = self;
+        let mut info = info.enabled_features(v10).push_next(v12).push_next(v13);
+        // Only with its extension may each be in the chain.
+        if uniform_control_flow.shader_subgroup_uniform_control_flow == vk::TRUE {
+            info = info.push_next(uniform_control_flow);
+        }
+        if maximal_reconvergence.shader_maximal_reconvergence == vk::TRUE {
+            info = info.push_next(maximal_reconvergence);
+        }
+        info
+    }
+
+    /// The module that runs where these features are enabled: with maximal reconvergence, if that is one of them. A
+    /// module is made and packed without it, for devices with and without.
+    ///
+    /// # Errors
+    ///
+    /// Why the module cannot ask for it.
+    pub fn adapted<'a>(&self, module: &'a [u32]) -> Result<Cow<'a, [u32]>, String> {
+        match self.maximal_reconvergence.shader_maximal_reconvergence {
+            vk::FALSE => Ok(Cow::Borrowed(module)),
+            _ => match spirv::reconverging(module) {
+                Ok(asks) => Ok(Cow::Owned(asks)),
+                Err(why) => Err(format!("it cannot ask for maximal reconvergence: {why}")),
+            },
         }
     }
 

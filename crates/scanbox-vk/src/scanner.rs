@@ -58,6 +58,8 @@ pub struct Scanner {
 pub(crate) struct ScannerParts {
     pub device: ash::Device,
     pub facts: DeviceFacts,
+    /// What is enabled on the device, as modules are adapted to it.
+    enabled: Features,
     pub layout: vk::PipelineLayout,
     pub cache: vk::PipelineCache,
     pub pack: Arc<Pack>,
@@ -99,6 +101,7 @@ impl Scanner {
         let parts = ScannerParts {
             device: (*device).clone(),
             facts,
+            enabled: *enabled,
             layout,
             cache: *pipeline_cache,
             pack: Arc::clone(pack),
@@ -225,7 +228,8 @@ impl ScannerParts {
         shapes.check(shape).map_err(|wrong| PipelineFailure::Unfit(wrong.to_string()))?;
         let pinned = shapes.pinned(shape);
         let flags = vk::PipelineCreateFlags::empty();
-        let source = PipelineSource { spirv: &module.words, pinned, constants, flags };
+        let spirv = self.enabled.adapted(&module.words).map_err(PipelineFailure::Unfit)?;
+        let source = PipelineSource { spirv: &spirv, pinned, constants, flags };
         // SAFETY: whoever made the scanner sees to device, cache, and that the features which the module needs are
         // enabled, as was checked, and its shape too. Pipelines are destroyed before the layout, with the parts.
         unsafe { pipeline::create(&self.device, self.layout, self.cache, &source) }

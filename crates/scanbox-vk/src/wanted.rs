@@ -34,7 +34,7 @@ pub unsafe fn wanted(
         return Err(HandOverError::Lacks { feature: "Vulkan 1.3" });
     }
     // SAFETY: the caller sees to the device, which knows Vulkan 1.3.
-    let offered = unsafe { Features::of(instance, physical) };
+    let mut offered = unsafe { Features::of(instance, physical) };
     if let Some(feature) = offered.missing().next() {
         return Err(HandOverError::Lacks { feature });
     }
@@ -43,21 +43,15 @@ pub unsafe fn wanted(
     // SAFETY: the caller sees to the device.
     let listed = unsafe { instance.enumerate_device_extension_properties(physical) }
         .map_err(HandOverError::vulkan("vkEnumerateDeviceExtensionProperties"))?;
-    let has = |name| listed.iter().any(|extension| extension.extension_name_as_c_str() == Ok(name));
+    let has = |name: &CStr| listed.iter().any(|extension| extension.extension_name_as_c_str() == Ok(name));
     // A device that has it wants it enabled (VUID-VkDeviceCreateInfo-pProperties-04451).
     if has(khr::portability_subset::NAME) {
         extensions.push(khr::portability_subset::NAME);
     }
-    let name = khr::shader_subgroup_uniform_control_flow::NAME;
-    if has(name) {
-        let mut uniform = vk::PhysicalDeviceShaderSubgroupUniformControlFlowFeaturesKHR::default();
-        let mut chain = vk::PhysicalDeviceFeatures2::default().push_next(&mut uniform);
-        // SAFETY: the caller sees to the device, which knows the structure in the chain.
-        unsafe { instance.get_physical_device_features2(physical, &mut chain) };
-        if uniform.shader_subgroup_uniform_control_flow == vk::TRUE {
-            features.uniform_control_flow.shader_subgroup_uniform_control_flow = vk::TRUE;
-            extensions.push(name);
-        }
-    }
+    // SAFETY: the caller sees to the device, which has the extensions that it lists.
+    unsafe { offered.ask_extensions(instance, physical, has) };
+    features.uniform_control_flow = offered.uniform_control_flow;
+    features.maximal_reconvergence = offered.maximal_reconvergence;
+    extensions.extend(features.extensions());
     Ok(Wanted { features, extensions })
 }

@@ -52,7 +52,7 @@ fn told(bound: &Bound, call: &ScanCall) -> Result<Vec<String>, HandOverError> {
 const ON_DEVICE: CallUse = CallUse { n_on_device: true, ..IN_LINE };
 
 /// The pack of tests, whose recipe with lines is for this use.
-fn data_for(call_use: CallUse) -> PackData {
+pub fn data_for(call_use: CallUse) -> PackData {
     let mut data = test_data();
     let recipe = &mut data.recipes[7].recipe;
     recipe.arguments = call_use.arguments;

@@ -113,6 +113,9 @@ unsafe extern "system" fn features2(_: vk::PhysicalDevice, made: *mut vk::Physic
             match one.s_type {
                 vk::StructureType::PHYSICAL_DEVICE_VULKAN_1_2_FEATURES => *next.cast() = offered.v12,
                 vk::StructureType::PHYSICAL_DEVICE_VULKAN_1_3_FEATURES => *next.cast() = offered.v13,
+                vk::StructureType::PHYSICAL_DEVICE_SHADER_MAXIMAL_RECONVERGENCE_FEATURES_KHR => {
+                    *next.cast() = offered.maximal_reconvergence;
+                }
                 _ => *next.cast() = offered.uniform_control_flow,
             }
             (*next).p_next = behind;

@@ -48,6 +48,7 @@ fn a_software_device_is_usable_and_a_warning() {
     check(&found, "driver files", "ok", "lvp in what VK_DRIVER_FILES names");
     check(&found, "device 0", "ok", "it has what kernels need");
     check(&found, "device 0: 64-bit atomics", "ok", "yes");
+    check(&found, "device 0: reconvergence", "ok", "the device has no maximal reconvergence");
     check(&found, "device 0: timestamps", "ok", "64 bits, 1 ns per tick");
     check(&found, "device 0: subgroups", "ok", "invocations");
     check(&found, "device 0: guarantees", "ok", "beyond what Vulkan promises the device gives progress");

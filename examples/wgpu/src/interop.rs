@@ -21,6 +21,7 @@ pub unsafe fn open(adapter: &wgpu::Adapter) -> Result<(wgpu::Device, wgpu::Queue
         enabled.v10 = vk::PhysicalDeviceFeatures::default();
         (enabled.v12.shader_buffer_int64_atomics, enabled.v12.shader_subgroup_extended_types) = (0, 0);
         enabled.uniform_control_flow.shader_subgroup_uniform_control_flow = 0;
+        enabled.maximal_reconvergence.shader_maximal_reconvergence = 0;
 
         let descriptor = wgpu::DeviceDescriptor::default();
         let extensions = hal.required_device_extensions(descriptor.required_features);

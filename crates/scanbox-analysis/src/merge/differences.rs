@@ -90,7 +90,7 @@ impl fmt::Display for Difference {
 pub fn differences(sources: &[MergeSource], points: &[Option<String>]) -> Vec<Difference> {
     type Said = fn(&Record) -> String;
     type Told = fn(&Metadata) -> Vec<String>;
-    let aspects: [(&'static str, Option<Acceptable>, Option<Said>, Told); 11] = [
+    let aspects: [(&'static str, Option<Acceptable>, Option<Said>, Told); 12] = [
         ("the device", None, Some(|row| row.device.clone()), |told| vec![told.device.name.clone()]),
         ("the interface to the device", None, Some(|row| DeviceApi::of(row).words()), |told| {
             vec![told.device.device_api().words()]
@@ -112,6 +112,9 @@ pub fn differences(sources: &[MergeSource], points: &[Option<String>]) -> Vec<Di
             Some(|row| release(&row.subject_version).to_owned()),
             |told| vec![release(&told.tool_version).to_owned()],
         ),
+        ("whether kernels ask for maximal reconvergence", Some(Acceptable::Version), None, |told| {
+            vec![if told.device.maximal_reconvergence { "yes" } else { "no" }.to_owned()]
+        }),
         ("the space", Some(Acceptable::Space), None, |told| vec![space_of(told)]),
         ("the points that were split into shards", Some(Acceptable::Space), None, split_of),
         ("the seed", Some(Acceptable::Seed), None, seeds_of),

@@ -310,6 +310,7 @@ impl Script {
             compute_units: None,
             assumed_compute_units: None,
             uniform_control_flow: false,
+            maximal_reconvergence: false,
         }
     }
 

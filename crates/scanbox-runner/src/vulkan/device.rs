@@ -108,14 +108,11 @@ fn candidate(instance: &Instance, raw: vk::PhysicalDevice) -> Result<Candidate, 
         .map_err(|result| VulkanError::call("vkEnumerateDeviceExtensionProperties", result))?;
     let has_extension =
         |name: &CStr| extensions.iter().any(|extension| extension.extension_name_as_c_str() == Ok(name));
-    let mut uniform_control_flow = vk::PhysicalDeviceShaderSubgroupUniformControlFlowFeaturesKHR::default();
     if has(vk::API_VERSION_1_3) {
-        // SAFETY: `raw` comes from this instance, and knows Vulkan 1.3, as the instance does.
-        features = unsafe { Features::of(&instance.raw, raw) };
-        if has_extension(khr::shader_subgroup_uniform_control_flow::NAME) {
-            let mut chain = vk::PhysicalDeviceFeatures2::default().push_next(&mut uniform_control_flow);
-            // SAFETY: `raw` comes from this instance, and the device knows every structure in the chain.
-            unsafe { instance.raw.get_physical_device_features2(raw, &mut chain) };
+        // SAFETY: `raw` comes from this instance, and knows Vulkan 1.3, as the instance does, and what it lists.
+        unsafe {
+            features = Features::of(&instance.raw, raw);
+            features.ask_extensions(&instance.raw, raw, has_extension);
         }
     }
     // SAFETY: `raw` comes from this instance.
@@ -157,7 +154,8 @@ fn candidate(instance: &Instance, raw: vk::PhysicalDevice) -> Result<Candidate, 
         int64_atomics: optional.int64_atomics,
         int64_elements: optional.int64_elements,
         float64_elements: optional.float64_elements,
-        uniform_control_flow: uniform_control_flow.shader_subgroup_uniform_control_flow == vk::TRUE,
+        uniform_control_flow: features.uniform_control_flow.shader_subgroup_uniform_control_flow == vk::TRUE,
+        maximal_reconvergence: features.maximal_reconvergence.shader_maximal_reconvergence == vk::TRUE,
         // Of no clock it is infinite, which no file can say.
         timestamp_period_ns: if limits.timestamp_period.is_finite() { limits.timestamp_period } else { 0.0 },
         timestamp_valid_bits: queue_family.map_or(0, |family| families[family].timestamp_valid_bits),
@@ -330,37 +328,29 @@ impl Gpu {
     /// Creates the logical device of a candidate without problems.
     pub fn new(instance: Instance, candidate: &Candidate) -> Result<Arc<Self>, VulkanError> {
         let Candidate { raw: physical, queue_family, limits, listed } = candidate;
-        let mut features = Features::to_enable(OptionalFeatures {
-            int64_atomics: listed.profile.int64_atomics,
-            int64_elements: listed.profile.int64_elements,
-            float64_elements: listed.profile.float64_elements,
+        let profile = &listed.profile;
+        let mut enabled = Features::to_enable(OptionalFeatures {
+            int64_atomics: profile.int64_atomics,
+            int64_elements: profile.int64_elements,
+            float64_elements: profile.float64_elements,
         });
-        let mut enabled = features;
         enabled.uniform_control_flow.shader_subgroup_uniform_control_flow =
-            vk::Bool32::from(listed.profile.uniform_control_flow);
+            vk::Bool32::from(profile.uniform_control_flow);
+        enabled.maximal_reconvergence.shader_maximal_reconvergence =
+            vk::Bool32::from(profile.maximal_reconvergence);
         let mut statistics_feature = vk::PhysicalDevicePipelineExecutablePropertiesFeaturesKHR::default()
             .pipeline_executable_info(true);
         let queues =
             [vk::DeviceQueueCreateInfo::default().queue_family_index(*queue_family).queue_priorities(&[1.0])];
-        let mut uniform_control_flow =
-            vk::PhysicalDeviceShaderSubgroupUniformControlFlowFeaturesKHR::default()
-                .shader_subgroup_uniform_control_flow(true);
-        let mut extensions = Vec::new();
-        let mut info = vk::DeviceCreateInfo::default()
-            .queue_create_infos(&queues)
-            .enabled_features(&features.v10)
-            .push_next(&mut features.v12)
-            .push_next(&mut features.v13);
+        let mut extensions: Vec<_> = enabled.extensions().map(CStr::as_ptr).collect();
+        let mut features = enabled;
+        let mut info = features.enable(vk::DeviceCreateInfo::default().queue_create_infos(&queues));
         if limits.is_portability_subset {
             extensions.push(khr::portability_subset::NAME.as_ptr());
         }
         if limits.executable_statistics {
             extensions.push(khr::pipeline_executable_properties::NAME.as_ptr());
             info = info.push_next(&mut statistics_feature);
-        }
-        if listed.profile.uniform_control_flow {
-            extensions.push(khr::shader_subgroup_uniform_control_flow::NAME.as_ptr());
-            info = info.push_next(&mut uniform_control_flow);
         }
         info = info.enabled_extension_names(&extensions);
         // SAFETY: the physical device comes from this instance; it offers what is enabled, as `candidate` found out.
@@ -387,7 +377,7 @@ impl Gpu {
         // SAFETY: the family and the one queue in it are those that the device was created with.
         let queue = unsafe { raw.get_device_queue(*queue_family, 0) };
         Ok(Arc::new(Self {
-            profile: Arc::new(listed.profile.clone()),
+            profile: Arc::new(profile.clone()),
             queue,
             queue_family: *queue_family,
             statistics: limits

@@ -125,7 +125,7 @@ fn candidates(instance: &Instance, options: &Options) -> Result<Vec<Candidate>, 
     let mut candidates = device::candidates(instance)?;
     for candidate in &mut candidates {
         let profile = &mut candidate.listed.profile;
-        profile.forced = options.known_issues.on(profile, |name| std::env::var(name).ok()).forced();
+        profile.force(options.known_issues.on(profile, |name| std::env::var(name).ok()).forced());
         options.safe_devices.apply(profile);
         if profile.kind == DeviceKind::Null {
             candidate.listed.problems.push(NO_HARDWARE.to_owned());

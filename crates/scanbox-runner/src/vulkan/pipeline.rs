@@ -262,6 +262,10 @@ impl Pipelines {
         let pinned = limits.pinned(shape);
         let no_words = || Failure::new(Status::Unsupported, format!("{shader} is not in SPIR-V"));
         let spirv = module.code.spirv().ok_or_else(no_words)?;
+        let spirv = gpu
+            .enabled
+            .adapted(&spirv)
+            .map_err(|reason| Failure::new(Status::Unsupported, format!("{shader}: {reason}")))?;
         let source = PipelineSource { spirv: &spirv, pinned, constants, flags };
         let begun = Instant::now();
         // SAFETY: the words come from the compiler, for this version of Vulkan and the features that are enabled; the

@@ -108,6 +108,7 @@ fn profile(info: &wgpu::AdapterInfo, limits: &wgpu::Limits, features: wgpu::Feat
         int64_elements: false,
         float64_elements: false,
         uniform_control_flow: false,
+        maximal_reconvergence: false,
         timestamp_period_ns: 1.0,
         timestamp_valid_bits: 64,
         forced: Forced::default(),

@@ -96,6 +96,7 @@ impl Before {
             let origin = FileOrigin::of_device(&known.device, &known.kernel_hash);
             let checked = origin
                 .check(path, subject, resume)
+                .and_then(|()| check_reconvergence(path, &known.device, subject))
                 .and_then(|()| check_space(path, &known.space, subject, resume))
                 .and_then(|()| check_shard(path, known.shard.as_ref(), subject))
                 .and_then(|()| check_seed(path, &known, subject));
@@ -163,6 +164,18 @@ pub fn guarantees_before(path: &Path, device: &DeviceProfile, version: &str) -> 
     };
     let same = facts(&before) == facts(device);
     before.guarantee_facts.probe.filter(|probe| same && probe.version == version && probe.is_sound())
+}
+
+/// Whether the kernels of the rows that are there asked the device for maximal reconvergence if those of this run do:
+/// it is other code. No row says so.
+fn check_reconvergence(path: &Path, before: &DeviceProfile, subject: &FileSubject<'_>) -> anyhow::Result<()> {
+    let &FileSubject { device: now, elsewhere, .. } = subject;
+    let differ = match (before.maximal_reconvergence, now.maximal_reconvergence) {
+        (false, true) => "its kernels did not ask for maximal reconvergence, and those of this run do",
+        (true, false) => "its kernels asked for maximal reconvergence, and those of this run do not",
+        (true, true) | (false, false) => return Ok(()),
+    };
+    bail!("{}: {differ}; {elsewhere}", path.display())
 }
 
 /// Whether the rows that are there are of the space of this run: a file of two spaces would be of a union that nobody

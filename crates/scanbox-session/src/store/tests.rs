@@ -65,6 +65,20 @@ impl Sweep {
         }
     }
 
+    fn subject<'a>(&'a self, problem: &'a Problem) -> FileSubject<'a> {
+        FileSubject {
+            device: &self.device,
+            space: &self.space,
+            enumeration: &self.enumeration,
+            shard: None,
+            kernel_hash: "hash",
+            problem,
+            real: false,
+            seed: None,
+            elsewhere: OtherPlace::Out("scanbox sweep --out other.csv"),
+        }
+    }
+
     /// Does what is left to do, as a run does it, and returns the rows of the file.
     fn resume(&self) -> Rows {
         let origin = Origin {
@@ -74,17 +88,8 @@ impl Sweep {
             ..Origin::default()
         };
         let resume = Resume::default();
-        let subject = FileSubject {
-            device: &self.device,
-            space: &self.space,
-            enumeration: &self.enumeration,
-            shard: None,
-            kernel_hash: "hash",
-            problem: &Problem::default(),
-            real: false,
-            seed: None,
-            elsewhere: OtherPlace::Out("scanbox sweep --out other.csv"),
-        };
+        let problem = Problem::default();
+        let subject = self.subject(&problem);
         let mut file = SweepFile::open(&self.path("csv"), &subject, resume, None).unwrap();
         let points = file.points_to_do(&self.enumeration);
         if points.is_empty() {
@@ -179,5 +184,22 @@ fn a_run_killed_between_any_two_bytes_is_completed() {
                 );
             }
         }
+    }
+}
+
+/// No row says whether its kernel asked for maximal reconvergence, so that the metadata has to.
+#[test]
+fn kernels_that_ask_for_reconvergence_have_files_of_their_own() {
+    for asked in [false, true] {
+        let mut sweep = Sweep::new();
+        sweep.device.maximal_reconvergence = asked;
+        sweep.resume();
+        let problem = Problem::default();
+        assert!(Before::check(&sweep.path("csv"), &sweep.subject(&problem), Resume::default()).is_ok());
+        sweep.device.maximal_reconvergence = !asked;
+        let checked = Before::check(&sweep.path("csv"), &sweep.subject(&problem), Resume::default());
+        let refused = checked.map(drop).unwrap_err().to_string();
+        let before = if asked { "its kernels asked for" } else { "its kernels did not ask for" };
+        assert!(refused.contains(before) && refused.contains("scanbox sweep --out other.csv"), "{refused}");
     }
 }

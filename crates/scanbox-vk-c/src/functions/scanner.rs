@@ -80,6 +80,7 @@ fn merge(into: &mut ScanboxFeatures, wanted: scanbox_vk::Features) {
     into.v12.s_type = wanted.v12.s_type;
     into.v13.s_type = wanted.v13.s_type;
     into.uniform_control_flow.s_type = wanted.uniform_control_flow.s_type;
+    into.maximal_reconvergence.s_type = wanted.maximal_reconvergence.s_type;
     let on = [
         (&mut into.v10.shader_int64, wanted.v10.shader_int64),
         (&mut into.v10.shader_float64, wanted.v10.shader_float64),
@@ -95,6 +96,10 @@ fn merge(into: &mut ScanboxFeatures, wanted: scanbox_vk::Features) {
         (
             &mut into.uniform_control_flow.shader_subgroup_uniform_control_flow,
             wanted.uniform_control_flow.shader_subgroup_uniform_control_flow,
+        ),
+        (
+            &mut into.maximal_reconvergence.shader_maximal_reconvergence,
+            wanted.maximal_reconvergence.shader_maximal_reconvergence,
         ),
     ];
     on.into_iter().filter(|(_, wanted)| *wanted == vk::TRUE).for_each(|(feature, _)| *feature = vk::TRUE);
@@ -161,5 +166,29 @@ pub unsafe extern "C" fn scanbox_scanner_destroy(scanner: *mut ScanboxScanner) {
             drop(scanner);
             Ok(())
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is wanted gets into the structure, and what the program enables by it gets to the library.
+    #[test]
+    fn features_of_extensions_get_there_and_back() {
+        let [mut uniform, mut maximal] = [scanbox_vk::Features::default(); 2];
+        uniform.uniform_control_flow.shader_subgroup_uniform_control_flow = vk::TRUE;
+        maximal.maximal_reconvergence.shader_maximal_reconvergence = vk::TRUE;
+        for wanted in [scanbox_vk::Features::default(), uniform, maximal] {
+            // SAFETY: zeros are what a program begins with.
+            let mut into: ScanboxFeatures = unsafe { std::mem::zeroed() };
+            merge(&mut into, wanted);
+            let enabled = features(&into);
+            assert!(enabled.extensions().eq(wanted.extensions()));
+            assert_eq!(
+                into.maximal_reconvergence.s_type,
+                vk::StructureType::PHYSICAL_DEVICE_SHADER_MAXIMAL_RECONVERGENCE_FEATURES_KHR
+            );
+        }
     }
 }

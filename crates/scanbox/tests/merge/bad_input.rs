@@ -46,6 +46,11 @@ fn files_of_something_else_are_refused_unless_that_is_accepted() {
             &["the version of scanbox: `0.", "`9.9.9` in other.csv", "--accept version"],
         ),
         row(
+            |_, told| told.device.maximal_reconvergence = true,
+            Some("version"),
+            &["kernels ask for maximal reconvergence: `no` in x.csv; `yes` in other.csv", "--accept version"],
+        ),
+        row(
             |_, told| told.space.name = "other".into(),
             Some("space"),
             &["the space: `other (", "in other.csv; `test (", "--accept space"],

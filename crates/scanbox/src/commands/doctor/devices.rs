@@ -13,7 +13,7 @@ use super::bytes_label;
 use super::drivers::why_hidden;
 use super::host::available_memory_bytes;
 use scanbox_report::devices::{
-    api_told, arguments_told, findings_told, guarantees_told, subgroups_told, tile_states,
+    api_told, arguments_told, findings_told, guarantees_told, reconvergence_told, subgroups_told, tile_states,
 };
 use scanbox_report::doctor::{CheckResult, Finding};
 use scanbox_session::device::{backends, inform_of_guarantees, known_issues};
@@ -130,6 +130,7 @@ impl Devices {
         }
         let mut findings = vec![Finding::ok(&*check, format!("{who}: it has what kernels need"))];
         findings.extend([atomics(profile), timestamps(profile), subgroups(profile), memory(profile)]);
+        findings.extend(reconvergence(profile));
         findings.push(Finding::ok("guarantees", guarantees_told(profile)));
         let unasked = || match profile.api {
             Api::Vulkan => "nobody has asked the device yet; scanbox devices --probe does".to_owned(),
@@ -203,6 +204,12 @@ fn subgroups(profile: &DeviceProfile) -> Finding {
         ),
         _ => Finding::ok("subgroups", format!("{told} invocations")),
     }
+}
+
+/// What kernels ask of branches. By WebGPU nobody can ask for anything.
+fn reconvergence(profile: &DeviceProfile) -> Option<Finding> {
+    let told = reconvergence_told(profile);
+    (profile.api == Api::Vulkan).then(|| Finding::ok("reconvergence", told))
 }
 
 /// What nobody has tried yet.
