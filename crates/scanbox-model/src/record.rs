@@ -18,7 +18,7 @@ pub use self::status::Status;
 use crate::api::Api;
 use crate::call_form::CallForm;
 use crate::parameters::{Cells, Config, Declaration, PARAMETERS, Value, Values};
-use crate::problem::{Direction, Element, Mode, Placement};
+use crate::problem::{Direction, Element, InitSource, Mode, Placement, Total};
 use crate::timer::Timer;
 use crate::units::throughput_gbps;
 use crate::user_operator::OperatorName;
@@ -186,6 +186,10 @@ documented! {
         pub subgroups_per_simd: Option<u32>,
         /// Workgroups that one compute unit holds at a time, where a list or a probe of the device tells.
         pub workgroups_held: Option<u32>,
+        /// Whether the total of all elements is stored beside the scan; empty in older files, which are `absent`.
+        pub total: Option<Total>,
+        /// Where calls find what they begin with; empty in older files, which are `arguments`.
+        pub init_source: Option<InitSource>,
         /// What stands in columns that this version does not know: kept, and written again with the row.
         pub unknown: Vec<UnknownCell>,
     }
@@ -489,6 +493,8 @@ const OWN_COLUMNS: &[Column] = &[
     column!(direction),
     column!(subgroups_per_simd),
     column!(workgroups_held),
+    column!(total),
+    column!(init_source),
 ];
 
 /// How many columns schema 1 began with. The others were appended since: a file may end before them.

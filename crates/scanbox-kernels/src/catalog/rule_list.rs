@@ -227,6 +227,12 @@ const OF_INPUTS: &[RuleText] = &[
         "The input is made of numbers, and elements of a structure are what its file draws.",
         "Use input random or spike.",
     ),
+    (
+        "total-not-known",
+        "A verification takes the total of an exclusive scan from the answer to a longer input, and in reverse the file of \
+         the operator transforms that one in another way.",
+        "Leave out --total or --reverse, or use an operator without transforms.",
+    ),
     ("input-not-exact", "Sums of so many elements of this input are rounded.", "Use input real."),
     (
         "bound-hides-what-is-wrong",

@@ -44,6 +44,7 @@ pub fn legal(config: &Config, problem: &Problem, n: u64, device: &DeviceProfile)
 pub(super) fn check(resolved: &Resolved<'_>) -> Legality {
     combination(&resolved.config)?;
     computes(resolved)?;
+    operands(resolved)?;
     webgpu::is_there(resolved)?;
     session_inputs(resolved)?;
     modes_and_places(resolved)?;
@@ -72,6 +73,7 @@ pub(super) fn sizes(
     let resolved = Resolved::new(config, problem, least, device);
     combination(config)?;
     computes(&resolved)?;
+    operands(&resolved)?;
     modes_and_places(&resolved)?;
     tile_states(&resolved)?;
     guarantees(config, device)?;
@@ -119,8 +121,20 @@ fn computes(resolved: &Resolved<'_>) -> Legality {
     Ok(())
 }
 
-/// What a session can verify: an input whose scan says something.
+/// What a problem has in memory beside its arrays: a total, an initial value.
+fn operands(Resolved { config, problem, .. }: &Resolved<'_>) -> Legality {
+    variant_of_problem(config, Variant::default().of_problem(problem), problem)
+}
+
+/// What a session can verify: an input whose scan says something, and a total that is known.
 fn session_inputs(Resolved { problem, n, .. }: &Resolved<'_>) -> Legality {
+    let transforms = problem.user().is_some_and(|user| user.transforms.any());
+    // It is the next element of the answer to a longer input, in which elements of this one have other indices.
+    if problem.has_total() && problem.mode() == Mode::Exclusive && problem.is_reversed() && transforms {
+        let detail =
+            format!("{problem}, whose file transforms elements by their index: its total is not known");
+        return reject("total-not-known", detail);
+    }
     decided_by_init(problem, *n).map_or(Ok(()), |detail| reject("initial-value-decides", detail))
 }
 

@@ -4,7 +4,7 @@ use super::{Cache, Selection, Selections, Status};
 use crate::api::Api;
 use crate::call_form::CallForm;
 use crate::parameters::Parameter;
-use crate::problem::{Direction, Element, Mode, Placement};
+use crate::problem::{Direction, Element, InitSource, Mode, Placement, Total};
 use crate::timer::Timer;
 use crate::user_operator::OperatorName;
 
@@ -174,7 +174,7 @@ macro_rules! parameter_cell {
         }
     )+};
 }
-parameter_cell!(Mode, Element, Placement, Direction);
+parameter_cell!(Mode, Element, Placement, Direction, Total, InitSource);
 
 impl CsvCell for OperatorName {
     fn write(&self) -> String {
