@@ -43,7 +43,7 @@ pub use copy_and_check::{
 pub use needs::{Waiting, needed, needs, promises, waiting};
 pub use resolve::{ASSUMED_UNITS, Resolved, input_kind, launched_per_call, resolved};
 pub use rule_list::{RuleEntry, rules};
-pub use rules::{legal, resident, variant_legal};
+pub use rules::{legal, resident, total_is_known, variant_legal};
 pub use scanbox_pack::levels::LAST_LEVEL_TILES;
 pub use user_operator::{
     OPERATOR_LAWS, OperatorLaw, operator_check, operator_finish, operator_load, operator_shaders,

@@ -229,9 +229,8 @@ const OF_INPUTS: &[RuleText] = &[
     ),
     (
         "total-not-known",
-        "A verification takes the total of an exclusive scan from the answer to a longer input, and in reverse the file of \
-         the operator transforms that one in another way.",
-        "Leave out --total or --reverse, or use an operator without transforms.",
+        "A verification takes the total from the answer, and the file of the operator transforms that.",
+        "Leave out --total, or use an operator without transforms.",
     ),
     ("input-not-exact", "Sums of so many elements of this input are rounded.", "Use input real."),
     (

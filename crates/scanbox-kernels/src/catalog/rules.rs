@@ -126,13 +126,21 @@ fn operands(Resolved { config, problem, .. }: &Resolved<'_>) -> Legality {
     variant_of_problem(config, Variant::default().of_problem(problem), problem)
 }
 
+/// Whether a session knows the totals of a problem: they are elements of its answer. A file transforms those, and not
+/// the total; and the one of an exclusive scan is the next element of the answer to a longer input, in which elements
+/// of this one have other indices from the last one on.
+#[must_use]
+pub fn total_is_known(problem: &Problem) -> bool {
+    let transforms = problem.user().map(|user| user.transforms).unwrap_or_default();
+    let is_beyond = problem.mode() == Mode::Exclusive && problem.is_reversed();
+    !(transforms.output || (transforms.input && is_beyond))
+}
+
 /// What a session can verify: an input whose scan says something, and a total that is known.
 fn session_inputs(Resolved { problem, n, .. }: &Resolved<'_>) -> Legality {
-    let transforms = problem.user().is_some_and(|user| user.transforms.any());
-    // It is the next element of the answer to a longer input, in which elements of this one have other indices.
-    if problem.has_total() && problem.mode() == Mode::Exclusive && problem.is_reversed() && transforms {
+    if problem.has_total() && !total_is_known(problem) {
         let detail =
-            format!("{problem}, whose file transforms elements by their index: its total is not known");
+            format!("{problem}: the answer as its file transforms it does not say what the total is");
         return reject("total-not-known", detail);
     }
     decided_by_init(problem, *n).map_or(Ok(()), |detail| reject("initial-value-decides", detail))

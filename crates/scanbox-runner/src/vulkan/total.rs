@@ -14,10 +14,10 @@ use crate::comparison_report::ComparisonReport;
 use scanbox_kernels::ledger::Turn;
 
 /// The total of a plan that stores one, as a plan of its own; `None` where it is not among the answers to so many
-/// elements. The next element of an exclusive scan is its total.
+/// elements, or nobody knows it. The next element of an exclusive scan is its total.
 pub(super) fn total_of(plan: &Plan, loaded: u64) -> Option<Plan> {
     let last = plan.n + u64::from(plan.problem.mode() == Mode::Exclusive);
-    let is_there = plan.stores_total() && last <= loaded;
+    let is_there = plan.stores_total() && last <= loaded && catalog::total_is_known(&plan.problem);
     is_there.then(|| Plan { n: last.max(1), result: Expected::Total, ..plan.clone() })
 }
 
