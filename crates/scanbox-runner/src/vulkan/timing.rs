@@ -222,8 +222,7 @@ impl VulkanSession {
         let mut left = samples;
         while left > 0 {
             let now = left.min(per_submission);
-            let is_updated = plan.line_use() == LineUse::Updated;
-            intervals.extend(self.time_once(&mut call, chain.as_ref(), is_updated, cache, calls, now)?);
+            intervals.extend(self.time_once(plan, &mut call, chain.as_ref(), cache, calls, now)?);
             left -= now;
         }
         Ok(intervals)
@@ -258,7 +257,7 @@ impl VulkanSession {
         let memory = &mut self.memory;
         let slots = if cache == Cache::Hot { 2 } else { memory.slots() };
         let pair = |slot| -> Result<_, Failure> {
-            let [mut input, output] = memory.slot(if cache == Cache::Hot { 0 } else { slot })?;
+            let [mut input, output] = memory.slot(plan, if cache == Cache::Hot { 0 } else { slot })?;
             if alternates {
                 [input, _] = memory.input_and_expected(plan, slot == 1)?;
             }
@@ -283,17 +282,19 @@ impl VulkanSession {
         Ok(Some(chain))
     }
 
-    /// Takes samples in one submission. `is_updated`: each call is told its arguments, within the time.
+    /// Takes samples in one submission.
     fn time_once(
         &mut self,
+        plan: &Plan,
         call: &mut Call,
         chain: Option<&Chain>,
-        is_updated: bool,
         cache: Cache,
         calls: u32,
         samples: u32,
     ) -> Result<Vec<TickInterval>, Failure> {
         let Self { commands, memory, timestamps, ledger, limit, .. } = self;
+        // Each call is told its arguments, within the time.
+        let is_updated = plan.line_use() == LineUse::Updated;
         let queries = samples
             .checked_mul(2)
             .ok_or_else(|| Failure::new(Status::Unsupported, format!("{samples} samples per submission")))?;
@@ -318,7 +319,7 @@ impl VulkanSession {
                 }
                 if cache == Cache::Cold {
                     if chain.is_none() {
-                        let [input, output] = memory.slot(memory.next_slot())?;
+                        let [input, output] = memory.slot(plan, memory.next_slot())?;
                         call.aim(Binding::Input, input.address());
                         call.aim(Binding::Output, output.address());
                     }

@@ -168,7 +168,7 @@ impl Parts<'_> {
     ) -> Result<usize, Failure> {
         let (TwinStep::Poison(index) | TwinStep::Call(index) | TwinStep::Compare(index)) = step;
         let slot = self.first_slot.map_or(0, |first_slot| first_slot + index);
-        let [mut input, output] = memory.slot(slot)?;
+        let [mut input, output] = memory.slot(self.plan, slot)?;
         let is_other = self.alternates && !index.is_multiple_of(2);
         let [own_input, expected] = memory.input_and_expected(self.plan, is_other)?;
         if self.alternates {

@@ -158,21 +158,27 @@ fn a_total_may_be_off_by_rounding() {
 /// Kernels that scan right and lose the total, or write behind it.
 #[test]
 fn a_wrong_total_is_found() {
-    const LAST: &str = "private_last = LANE(items[BATCH_SIZE - 1], LANES - 1);";
-    const STORE: &str =
-        "TotalOfAll total = TotalOfAll(params.total_address);\n    total.value = stored_element(value);";
-    for (from, to, expected) in [
-        (LAST, "private_last = LANE(items[0], 0);", "the total is wrong: expected "),
-        (STORE, "", "the total is wrong: expected "),
-        (
-            STORE,
-            "TotalOfAll total = TotalOfAll(params.total_address);\n    total.value = stored_element(value);\n    \
-             TotalOfAll next = TotalOfAll(element_address(params.total_address, 1u, ELEMENT_BYTES));\n    \
-             next.value = stored_element(value);",
-            "1 words behind the total were written; the first 0 past its end",
-        ),
+    const FILE: &str = "stages/tile/load_store.glsl";
+    const STORE: &str = "    total.value = stored_element(value);";
+    let first = (
+        FILE,
+        "invocation_rank() == WORKGROUP_SIZE - 1u) {\n        store_total",
+        "invocation_rank() == 0u) {\n        store_total",
+    );
+    let not_stored = (FILE, STORE, "");
+    let twice = (FILE, STORE, "    total.value = stored_element(value);\n    total.next = total.value;");
+    let room = (FILE, "writeonly buffer TotalOfAll {\n", "buffer TotalOfAll {\n");
+    let next = (
+        FILE,
+        "    StoredElement value;\n};\n\nvoid store_total_of_all",
+        "    StoredElement value;\n    StoredElement next;\n};\n\nvoid store_total_of_all",
+    );
+    for (changes, expected) in [
+        (&[first][..], "the total is wrong: expected "),
+        (&[not_stored], "the total is wrong: expected "),
+        (&[twice, room, next], "1 words behind the total were written; the first 0 past its end"),
     ] {
-        let changed = || compiler_of_changed(&[("stages/tile/load_store.glsl", from, to)]);
+        let changed = || compiler_of_changed(changes);
         let Some(mut bench) = Bench::with(changed, super::harness::options()) else { return };
         let (device, compiler) = bench.parts();
         for mode in [Mode::Inclusive, Mode::Exclusive] {
@@ -188,12 +194,13 @@ fn a_wrong_total_is_found() {
                 let plan = plan(device, compiler, KERNELS[0], variant, &problem, n).unwrap();
                 let found = verified(device, &plan, "a wrong total");
                 let what = describe(&found, plan.outputs()).unwrap_or_default();
-                assert!(found.first.is_none() && what.starts_with(expected), "{to}, {problem}: {what}");
+                let changed = changes[0].2;
+                assert!(found.first.is_none() && what.starts_with(expected), "{changed}, {problem}: {what}");
                 let twin = twin::run(device, &plan, Cache::Hot, SHORT).unwrap();
                 let reason = twin.reason.unwrap_or_default();
                 assert!(
                     reason.contains("the total is wrong, or a word behind it"),
-                    "{to}, {problem}: {reason}"
+                    "{changed}, {problem}: {reason}"
                 );
                 assert_eq!((twin.wrong.unwrap().first, twin.wrong_calls), (None, twin.compared), "{problem}");
             }
