@@ -64,7 +64,7 @@ fn answers_keep_such_problems_apart() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|device| (device["problem"]["total"].as_str(), device["problem"]["init_source"].as_str()))
+        .map(|device| (device["total"].as_str(), device["init_source"].as_str()))
         .collect();
     found.sort_unstable();
     assert_eq!(found, [(None, None), (Some("stored"), None), (Some("stored"), Some("memory"))]);
@@ -105,7 +105,8 @@ fn bench_verify_and_space_know_them() {
     assert!(other.stderr.contains("(--total)"), "{}", other.stderr);
     place.run(&[&line[..], &DEVICE, &FLAGS].concat(), 0);
     let rows = csv_file::read(&place.folder().join("bench.csv")).unwrap().records;
-    assert!(rows.len() > 1 && rows.iter().all(|row| Problem::of_row(row).unwrap().to_string() == NAME));
+    let scans: Vec<_> = rows.iter().filter(|row| !row.config_id.is_empty() && row.mode.is_some()).collect();
+    assert!(!scans.is_empty() && scans.iter().all(|row| Problem::of_row(row).unwrap().to_string() == NAME));
     // The form of calls that each call has is none beside it.
     let forms = ["bench", CONFIG, "--sizes", "4096", "--call-forms", "total", "--out", "forms.csv"];
     let refused = place.run(&[&forms[..], &DEVICE, &FLAGS].concat(), 2);
@@ -141,7 +142,7 @@ fn a_wrong_total_is_a_wrong_result() {
     let place = Place::new(script);
     assert_eq!(place.sweep(&[]).code, Some(0));
     let place = Place::new(script);
-    assert_eq!(place.sweep(&["--total"]).code, Some(0));
+    assert_eq!(place.sweep(&["--total"]).code, Some(5));
     let (mut once, mut timed) = (0, 0);
     for row in place.records().iter().filter(|row| row.status != Status::Ok) {
         assert_eq!((row.status, row.mismatches, row.first_mismatch), (Status::WrongResult, Some(1), None));
