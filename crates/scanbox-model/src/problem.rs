@@ -11,12 +11,15 @@ use crate::user_operator::{OperatorName, Tolerance, UserOperator};
 
 mod shown;
 mod structure_value;
+mod surroundings;
 mod value;
 mod words;
 use self::words::Words;
 pub use shown::ProblemDifference;
 pub use structure_value::{Component, StructureValue};
+pub use surroundings::{Direction, InitSource, Placement, Total};
 pub use value::ElementValue;
+use value::read_init;
 
 parameter! {
     /// Which prefixes are written.
@@ -73,45 +76,6 @@ parameter! {
         User = "user" / "user",
     }
 }
-parameter! {
-    /// From which end of the input elements are combined.
-    Direction, "direction", {
-        /// From the first one on: element i of the output has what stands before element i of the input.
-        Forward = "forward" / "",
-        /// From the last one on: element i of the output has what stands behind element i of the input. The operands
-        /// keep their order: `x[i] op x[i + 1] op ... op x[n - 1]`, and an initial value behind them.
-        Reverse = "reverse" / "reverse",
-    }
-}
-parameter! {
-    /// Where the output stands.
-    Placement, "placement", {
-        /// In memory of its own.
-        OutOfPlace = "out-of-place" / "",
-        /// Where the input stood.
-        InPlace = "in-place" / "in-place",
-    }
-}
-
-parameter! {
-    /// Whether the total of all elements is stored beside a scan.
-    Total, "total", {
-        /// It is not.
-        Absent = "absent" / "",
-        /// It is stored: what an inclusive scan stores last, what would come next in an exclusive one.
-        Stored = "stored" / "total",
-    }
-}
-parameter! {
-    /// Where a call finds what it begins with.
-    InitSource, "init_source", {
-        /// In its arguments.
-        Arguments = "arguments" / "",
-        /// In memory, at run time: another call may have written it.
-        Memory = "memory" / "init-in-memory",
-    }
-}
-
 #[expect(clippy::derivable_impls, reason = "the macro of the words takes no attribute but comments")]
 impl Default for Element {
     fn default() -> Self {
@@ -214,9 +178,6 @@ impl Default for Problem {
         }
     }
 }
-
-/// Products of inputs and an initial value outside of this range leave the range of a 32-bit float.
-const MOST_INITIAL_FACTOR: f64 = (1u64 << 20) as f64;
 
 impl Problem {
     /// A problem, if its parts go together. `init` is what it begins with, as text; left out, the identity of the
@@ -532,22 +493,5 @@ impl Problem {
         record.direction = Some(self.direction);
         record.total = Some(self.total);
         record.init_source = Some(self.init_source);
-    }
-}
-
-/// Reads an initial value that inputs can be combined with.
-fn read_init(element: Element, operator: Operator, text: &str) -> Result<ElementValue, String> {
-    // An infinity is the identity of min and max, and written into rows.
-    if text == operator.identity(element).to_string() {
-        return Ok(operator.identity(element));
-    }
-    let value = ElementValue::parse(element, text)?;
-    let range = 1.0 / MOST_INITIAL_FACTOR..=MOST_INITIAL_FACTOR;
-    match value.float().filter(|_| operator == Operator::Mul) {
-        _ if value.is_subnormal() => Err(format!("{text} is subnormal: devices may take it for 0")),
-        Some(factor) if !range.contains(&factor.abs()) => {
-            Err(format!("{value} as a factor: from 2^-20 to 2^20, so that products stay finite"))
-        }
-        _ => Ok(value),
     }
 }

@@ -8,11 +8,11 @@ mod selection;
 mod status;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 pub use self::cache::Cache;
 use self::cell::CsvCell;
-pub use self::cell::{Flag, Ratio, RoundMedians};
+pub use self::cell::{Flag, Ratio, RoundMedians, UnknownCell};
 pub use self::selection::{Selection, Selections};
 pub use self::status::Status;
 use crate::api::Api;
@@ -193,15 +193,6 @@ documented! {
         /// What stands in columns that this version does not know: kept, and written again with the row.
         pub unknown: Vec<UnknownCell>,
     }
-}
-
-/// A cell of a column that this version does not know.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UnknownCell {
-    /// The name of the column.
-    pub column: Arc<str>,
-    /// Its text.
-    pub text: String,
 }
 
 /// Which of the two times an answer is about.

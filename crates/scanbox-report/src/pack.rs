@@ -259,8 +259,8 @@ pub fn arguments_text(arguments: ArgumentKind) -> &'static str {
     }
 }
 
-/// Whether it is for calls that a sweep measures: ordinary ones, and those of a problem with a total or an initial value
-/// in memory, where its rows were there.
+/// Whether it is for calls that a sweep measures: ordinary ones, and those of a problem with a total or an initial
+/// value in memory, where its rows were there.
 fn is_swept(table: &ChoiceTable) -> bool {
     let CallUse { arguments, total, init_in_memory, .. } = table.call_use;
     let is_known = || table.breakpoints.iter().any(|range| range.worst_loss_ppm.is_some());

@@ -117,7 +117,7 @@ pub fn pack(rows: &[PackRows<'_>], wish: &PackWish) -> anyhow::Result<PackMade> 
     let problems: Vec<Problem> = rows.iter().map(|rows| rows.table.problem).collect();
     for rows in rows {
         let packed = ProblemPacker::new(*rows, wish).pack(&problems, &mut builder, &mut made)?;
-        join(&mut made.problems, packed);
+        uses::join(&mut made.problems, packed);
     }
     let Collected { problems, times, tiers, warnings } = made;
     let newest = rows.iter().map(|rows| &rows.table.newest_utc).max();
@@ -129,20 +129,6 @@ pub fn pack(rows: &[PackRows<'_>], wish: &PackWish) -> anyhow::Result<PackMade> 
     let shaders = builder.shaders();
     let pack = builder.pack(origin, problems, times)?;
     Ok(PackMade { pack, tiers, warnings, shaders })
-}
-
-/// Adds a problem. Those that differ in what stands in memory beside the arrays are one scan in several uses.
-fn join(packed: &mut Vec<PackProblem>, new: PackProblem) {
-    let Some(scan) = packed.iter_mut().find(|other| other.scan == new.scan) else {
-        packed.push(new);
-        return;
-    };
-    scan.measured.extend(new.measured);
-    for table in new.portable {
-        if !scan.portable.contains(&table) {
-            scan.portable.push(table);
-        }
-    }
 }
 
 /// A pack of kernels that run on any device with subgroups of one of the sizes that are wished for. Nothing in it was
@@ -158,8 +144,8 @@ pub fn for_any_device(problems: &[Problem], compiler: &Compiler, wish: &PackWish
         if tables.is_empty() {
             bail!("{problem}: no kernel for any device has one of these uses: --uses takes others");
         }
-        let of_problem = PackProblem { scan: scan_problem(&problem), measured: Vec::new(), portable: tables };
-        join(&mut packed, of_problem);
+        let scan = scan_problem(&problem);
+        uses::join(&mut packed, PackProblem { scan, measured: Vec::new(), portable: tables });
     }
     let origin = PackOrigin {
         kernel_hash: compiler.kernel_hash(),
@@ -233,8 +219,7 @@ impl<'a> ProblemPacker<'a> {
         self.rows.table.problem
     }
 
-    /// `all`: the problems of the pack. What a problem among them was measured for, no other one of the same scan says
-    /// anything about.
+    /// `all`: the problems of the pack, each of which alone is asked about the uses that it was measured for.
     fn pack(
         self,
         all: &[Problem],
@@ -244,10 +229,8 @@ impl<'a> ProblemPacker<'a> {
         let problem = self.problem();
         let mut drafts = Vec::new();
         let mut twins = false;
-        for call_use in self.wish.uses.uses(&problem) {
-            if uses::whose(call_use, &problem, all) != problem {
-                continue;
-            }
+        let is_own = |one: &CallUse| uses::whose(*one, &problem, all) == problem;
+        for call_use in self.wish.uses.uses(&problem).into_iter().filter(is_own) {
             let mut of_use: Vec<DraftTable> = Vec::new();
             for &tier in &self.wish.tiers {
                 let Some(draft) = self.draft(call_use, tier) else { continue };

@@ -82,7 +82,7 @@ fn answers_keep_such_problems_apart() {
     assert!(gate.stderr.contains("name two sweeps of one problem"), "{}", gate.stderr);
     place.run(&["compare", both, both], 0);
     let merged = place.run(&["merge", total, both, "-o", "all.csv"], 1);
-    assert!(merged.stderr.contains("init_source"), "{}", merged.stderr);
+    assert!(merged.stderr.contains("they differ in the problem"), "{}", merged.stderr);
     place.run(&["merge", both, both, "-o", "all.csv"], 0);
     let rows = csv_file::read(&place.folder().join("all.csv")).unwrap().records;
     assert!(rows.iter().all(|row| Problem::of_row(row).unwrap().to_string() == NAME));

@@ -1,5 +1,7 @@
 //! Values of columns, as text and back.
 
+use std::sync::Arc;
+
 use super::{Cache, Selection, Selections, Status};
 use crate::api::Api;
 use crate::call_form::CallForm;
@@ -19,6 +21,15 @@ pub struct RoundMedians(pub Vec<f64>);
 /// A small share, written with three significant digits.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
 pub struct Ratio(pub f64);
+
+/// A cell of a column that this version does not know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownCell {
+    /// The name of the column.
+    pub column: Arc<str>,
+    /// Its text.
+    pub text: String,
+}
 
 /// A value of one column, as text and back.
 pub(super) trait CsvCell: Sized {

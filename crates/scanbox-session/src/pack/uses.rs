@@ -4,7 +4,7 @@ use scanbox_analysis::ranges::NEAR_PPM;
 use scanbox_kernels::catalog::Variant;
 use scanbox_kernels::packing::scan_problem;
 use scanbox_model::problem::{Mode, Problem};
-use scanbox_pack::{ArgumentKind, CallTrait, CallUse};
+use scanbox_pack::{ArgumentKind, CallTrait, CallUse, PackProblem};
 
 /// Which uses a pack is for: those that have nothing beside these.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,6 +73,20 @@ pub(super) fn whose(call_use: CallUse, problem: &Problem, all: &[Problem]) -> Pr
             && scan_problem(other) == scan
     };
     all.iter().filter(goes).min_by_key(|other| (more(other), **other)).copied().unwrap_or(*problem)
+}
+
+/// Adds a problem. Those that differ in what stands in memory beside the arrays are one scan in several uses.
+pub(super) fn join(packed: &mut Vec<PackProblem>, new: PackProblem) {
+    let Some(scan) = packed.iter_mut().find(|other| other.scan == new.scan) else {
+        packed.push(new);
+        return;
+    };
+    scan.measured.extend(new.measured);
+    for table in new.portable {
+        if !scan.portable.contains(&table) {
+            scan.portable.push(table);
+        }
+    }
 }
 
 /// What a use has beside what its problem has.
