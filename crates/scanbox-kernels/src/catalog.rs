@@ -43,7 +43,7 @@ pub use copy_and_check::{
 pub use needs::{Waiting, needed, needs, promises, waiting};
 pub use resolve::{ASSUMED_UNITS, Resolved, input_kind, launched_per_call, resolved};
 pub use rule_list::{RuleEntry, rules};
-pub use rules::{legal, resident, variant_legal};
+pub use rules::{legal, resident, total_is_known, variant_legal};
 pub use scanbox_pack::levels::LAST_LEVEL_TILES;
 pub use user_operator::{
     OPERATOR_LAWS, OperatorLaw, operator_check, operator_finish, operator_load, operator_shaders,
@@ -64,6 +64,7 @@ pub fn recipe(
     problem: &Problem,
     device: &DeviceProfile,
 ) -> Result<Recipe<Shader>, Rejection> {
+    let variant = variant.of_problem(problem);
     rules::variant_of_problem(config, variant, problem)?;
     webgpu::has_no_recipe(device)?;
     let sizes = rules::sizes(config, problem, device)?;
@@ -185,6 +186,7 @@ pub fn plan_variant(
     n: u64,
     device: &DeviceProfile,
 ) -> Result<Plan, Rejection> {
+    let variant = variant.of_problem(problem);
     rules::variant_of_problem(config, variant, problem)?;
     rules::init_is_known(variant, problem)?;
     webgpu::variant_is_there(config, variant, device)?;
@@ -216,7 +218,7 @@ pub fn plan_up_to(
     let largest = Resolved::new(config, problem, max_n, device);
     rules::check(&largest)?;
     rules::check(&Resolved { n: n.max(1), ..largest })?;
-    Ok(plan_of(&largest, Variant::default(), n))
+    Ok(plan_of(&largest, Variant::default().of_problem(problem), n))
 }
 
 /// The plan of a call of `n` elements on scratch memory for those of `largest`. Both are legal.

@@ -29,10 +29,11 @@ pub struct Variant {
     #[serde(default)]
     pub any_element: bool,
     /// Whether a scan stores the total of all elements too: what an inclusive one stores last, what would come next in
-    /// an exclusive one.
+    /// an exclusive one. Where the problem has a total, every build does.
     #[serde(default)]
     pub total: bool,
-    /// Whether memory says what an exclusive scan begins with; another call may have written it.
+    /// Whether memory says what a call begins with; another one may have written it. Where the problem says so, every
+    /// build finds it there.
     #[serde(default)]
     pub init_in_memory: bool,
     /// How the line of a call comes to be what it is. The build is the same.
@@ -93,6 +94,14 @@ impl Variant {
     #[must_use]
     pub fn with_init_in_memory(self) -> Self {
         Self { init_in_memory: true, ..self }
+    }
+
+    /// The build of a problem: its total and its initial value in memory are there whatever else is asked for.
+    #[must_use]
+    pub fn of_problem(self, problem: &Problem) -> Self {
+        let (total, init_in_memory) =
+            (self.total || problem.has_total(), self.init_in_memory || problem.reads_init());
+        Self { total, init_in_memory, ..self }
     }
 
     /// A build whose workgroups are late.

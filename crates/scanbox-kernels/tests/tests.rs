@@ -7,6 +7,7 @@ mod compile;
 mod dependencies;
 mod memory;
 mod needs;
+mod operands;
 mod operators;
 mod packing;
 mod packs;

@@ -11,12 +11,15 @@ use crate::user_operator::{OperatorName, Tolerance, UserOperator};
 
 mod shown;
 mod structure_value;
+mod surroundings;
 mod value;
 mod words;
 use self::words::Words;
 pub use shown::ProblemDifference;
 pub use structure_value::{Component, StructureValue};
+pub use surroundings::{Direction, InitSource, Placement, Total};
 pub use value::ElementValue;
+use value::read_init;
 
 parameter! {
     /// Which prefixes are written.
@@ -73,26 +76,6 @@ parameter! {
         User = "user" / "user",
     }
 }
-parameter! {
-    /// From which end of the input elements are combined.
-    Direction, "direction", {
-        /// From the first one on: element i of the output has what stands before element i of the input.
-        Forward = "forward" / "",
-        /// From the last one on: element i of the output has what stands behind element i of the input. The operands
-        /// keep their order: `x[i] op x[i + 1] op ... op x[n - 1]`, and an initial value behind them.
-        Reverse = "reverse" / "reverse",
-    }
-}
-parameter! {
-    /// Where the output stands.
-    Placement, "placement", {
-        /// In memory of its own.
-        OutOfPlace = "out-of-place" / "",
-        /// Where the input stood.
-        InPlace = "in-place" / "in-place",
-    }
-}
-
 #[expect(clippy::derivable_impls, reason = "the macro of the words takes no attribute but comments")]
 impl Default for Element {
     fn default() -> Self {
@@ -174,6 +157,8 @@ pub struct Problem {
     user_init: Option<StructureValue>,
     placement: Placement,
     direction: Direction,
+    total: Total,
+    init_source: InitSource,
 }
 
 impl Default for Problem {
@@ -188,12 +173,11 @@ impl Default for Problem {
             user_init: None,
             placement: Placement::OutOfPlace,
             direction: Direction::Forward,
+            total: Total::Absent,
+            init_source: InitSource::Arguments,
         }
     }
 }
-
-/// Products of inputs and an initial value outside of this range leave the range of a 32-bit float.
-const MOST_INITIAL_FACTOR: f64 = (1u64 << 20) as f64;
 
 impl Problem {
     /// A problem, if its parts go together. `init` is what it begins with, as text; left out, the identity of the
@@ -222,8 +206,7 @@ impl Problem {
             Some(text) => read_init(element, operator, text).map_err(|reason| format!("--init: {reason}"))?,
         };
         let init = Some(init).filter(|init| mode == Mode::Exclusive || *init != identity);
-        let direction = Direction::Forward;
-        Ok(Self { mode, element, operator, user: None, init, user_init: None, placement, direction })
+        Ok(Self { mode, element, operator, init, placement, ..Self::default() })
     }
 
     /// A problem of a user's operator. It begins with its identity.
@@ -232,9 +215,8 @@ impl Problem {
     /// What does not go together; the message names the flags.
     pub fn of_user(mode: Mode, user: UserOperator, placement: Placement) -> Result<Self, String> {
         Self::check_placement(mode, placement)?;
-        let (element, operator, direction) = (user.element, Operator::User, Direction::Forward);
-        let user = Some(user);
-        Ok(Self { mode, element, operator, user, init: None, user_init: None, placement, direction })
+        let (element, operator) = (user.element, Operator::User);
+        Ok(Self { mode, element, operator, user: Some(user), placement, ..Self::default() })
     }
 
     /// The same problem of a user's operator, which begins with this value.
@@ -264,11 +246,27 @@ impl Problem {
         self.in_direction(Direction::Reverse)
     }
 
+    /// The same problem, with or without a total beside the scan, and with its initial value there.
+    ///
+    /// # Errors
+    /// What does not go together; the message names the flags.
+    pub fn with_operands(self, total: Total, init_source: InitSource) -> Result<Self, String> {
+        if total == Total::Stored && self.mode == Mode::Reduce {
+            return Err("--total with --mode reduce: its output is the total".to_owned());
+        }
+        if init_source == InitSource::Memory && self.init_words().is_none() {
+            return Err("--init-in-memory: --init says which value stands there, other than the identity of the operator"
+                .to_owned());
+        }
+        Ok(Self { total, init_source, ..self })
+    }
+
     /// The same problem, which begins with nothing: an exclusive scan with the identity.
     #[must_use]
     pub fn without_init(self) -> Self {
         let init = self.init.filter(|_| self.mode == Mode::Exclusive);
-        Self { init: init.map(|init| self.operator.identity(init.element)), user_init: None, ..self }
+        let init = init.map(|init| self.operator.identity(init.element));
+        Self { init, user_init: None, init_source: InitSource::Arguments, ..self }
     }
 
     fn check_placement(mode: Mode, placement: Placement) -> Result<(), String> {
@@ -364,6 +362,30 @@ impl Problem {
         self.direction == Direction::Reverse
     }
 
+    /// Whether the total of all elements is stored beside the scan.
+    #[must_use]
+    pub fn total(&self) -> Total {
+        self.total
+    }
+
+    /// Whether it is.
+    #[must_use]
+    pub fn has_total(&self) -> bool {
+        self.total == Total::Stored
+    }
+
+    /// Where a call finds what it begins with.
+    #[must_use]
+    pub fn init_source(&self) -> InitSource {
+        self.init_source
+    }
+
+    /// Whether it finds that in memory.
+    #[must_use]
+    pub fn reads_init(&self) -> bool {
+        self.init_source == InitSource::Memory
+    }
+
     /// Where the output stands.
     #[must_use]
     pub fn placement(&self) -> Placement {
@@ -374,8 +396,9 @@ impl Problem {
     /// whatever the mode is. They stand in the order in which they are combined.
     #[must_use]
     pub fn of_totals(&self) -> Self {
-        let (placement, direction) = (Placement::InPlace, Direction::Forward);
-        Self { mode: Mode::Inclusive, init: None, user_init: None, placement, direction, ..*self }
+        let Self { element, operator, user, .. } = *self;
+        let (mode, placement) = (Mode::Inclusive, Placement::InPlace);
+        Self { mode, element, operator, user, placement, ..Self::default() }
     }
 
     /// What is computed by a pass that goes over the output of a scan: the same, in place.
@@ -397,7 +420,7 @@ impl Problem {
     }
 
     /// Bytes that a call has to move at least for `n` elements: each read once, each of the output written once
-    /// (thesis 3.7).
+    /// (thesis 3.7). The one element of a total and that of an initial value are not counted.
     #[must_use]
     pub fn bytes_moved(&self, n: u64) -> u64 {
         (n + self.outputs(n)) * self.element_bytes()
@@ -442,7 +465,10 @@ impl Problem {
                 Self::of_user(mode, user, placement)?.beginning_as(init)
             }
         };
-        Ok(problem?.in_direction(record.direction.unwrap_or(Direction::Forward)))
+        problem?.in_direction(record.direction.unwrap_or(Direction::Forward)).with_operands(
+            record.total.unwrap_or(Total::Absent),
+            record.init_source.unwrap_or(InitSource::Arguments),
+        )
     }
 
     /// The same problem of a user's operator, which begins as a text of [`Problem::init_text`] says.
@@ -465,22 +491,7 @@ impl Problem {
         record.init = self.init_text();
         record.placement = Some(self.placement);
         record.direction = Some(self.direction);
-    }
-}
-
-/// Reads an initial value that inputs can be combined with.
-fn read_init(element: Element, operator: Operator, text: &str) -> Result<ElementValue, String> {
-    // An infinity is the identity of min and max, and written into rows.
-    if text == operator.identity(element).to_string() {
-        return Ok(operator.identity(element));
-    }
-    let value = ElementValue::parse(element, text)?;
-    let range = 1.0 / MOST_INITIAL_FACTOR..=MOST_INITIAL_FACTOR;
-    match value.float().filter(|_| operator == Operator::Mul) {
-        _ if value.is_subnormal() => Err(format!("{text} is subnormal: devices may take it for 0")),
-        Some(factor) if !range.contains(&factor.abs()) => {
-            Err(format!("{value} as a factor: from 2^-20 to 2^20, so that products stay finite"))
-        }
-        _ => Ok(value),
+        record.total = Some(self.total);
+        record.init_source = Some(self.init_source);
     }
 }

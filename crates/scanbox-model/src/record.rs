@@ -8,17 +8,17 @@ mod selection;
 mod status;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 pub use self::cache::Cache;
 use self::cell::CsvCell;
-pub use self::cell::{Flag, Ratio, RoundMedians};
+pub use self::cell::{Flag, Ratio, RoundMedians, UnknownCell};
 pub use self::selection::{Selection, Selections};
 pub use self::status::Status;
 use crate::api::Api;
 use crate::call_form::CallForm;
 use crate::parameters::{Cells, Config, Declaration, PARAMETERS, Value, Values};
-use crate::problem::{Direction, Element, Mode, Placement};
+use crate::problem::{Direction, Element, InitSource, Mode, Placement, Total};
 use crate::timer::Timer;
 use crate::units::throughput_gbps;
 use crate::user_operator::OperatorName;
@@ -186,18 +186,13 @@ documented! {
         pub subgroups_per_simd: Option<u32>,
         /// Workgroups that one compute unit holds at a time, where a list or a probe of the device tells.
         pub workgroups_held: Option<u32>,
+        /// Whether the total of all elements is stored beside the scan; empty in older files, which are `absent`.
+        pub total: Option<Total>,
+        /// Where calls find what they begin with; empty in older files, which are `arguments`.
+        pub init_source: Option<InitSource>,
         /// What stands in columns that this version does not know: kept, and written again with the row.
         pub unknown: Vec<UnknownCell>,
     }
-}
-
-/// A cell of a column that this version does not know.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UnknownCell {
-    /// The name of the column.
-    pub column: Arc<str>,
-    /// Its text.
-    pub text: String,
 }
 
 /// Which of the two times an answer is about.
@@ -489,6 +484,8 @@ const OWN_COLUMNS: &[Column] = &[
     column!(direction),
     column!(subgroups_per_simd),
     column!(workgroups_held),
+    column!(total),
+    column!(init_source),
 ];
 
 /// How many columns schema 1 began with. The others were appended since: a file may end before them.

@@ -173,7 +173,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         name: "mode, element type, operator, initial value and placement go together",
-        columns: &["op", "mode", "element", "init", "placement", "direction"],
+        columns: &["op", "mode", "element", "init", "placement", "direction", "total", "init_source"],
         check: |row| match row.problem {
             Some(Err(reason)) => Err(("op", reason.clone())),
             _ => Ok(()),

@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 use scanbox_model::config::Parameter;
 use scanbox_model::problem::{
-    Component, Direction, Element, ElementValue, Mode, Operator, Placement, Problem, StructureValue,
+    Component, Direction, Element, ElementValue, InitSource, Mode, Operator, Placement, Problem,
+    StructureValue, Total,
 };
 use scanbox_model::record::Record;
 use scanbox_model::user_operator::{OperatorName, Tolerance, UserOperator};
@@ -33,7 +34,11 @@ fn any_problem() -> impl Strategy<Value = Problem> {
         },
     );
     let any = prop_oneof![4 => any_own_problem(), 1 => of_user];
-    (any, any_of::<Direction>()).prop_map(|(problem, direction)| problem.in_direction(direction))
+    let operands = (any_of::<Direction>(), any_of::<Total>(), any_of::<InitSource>());
+    (any, operands).prop_map(|(problem, (direction, total, source))| {
+        let problem = problem.in_direction(direction);
+        problem.with_operands(total, source).unwrap_or(problem)
+    })
 }
 
 fn any_structure() -> impl Strategy<Value = StructureValue> {
@@ -108,6 +113,32 @@ fn names_are_short_where_nothing_is_special() {
         "--init=7 --reverse",
     );
     assert_eq!(Problem::default().reversed().title(), "reverse inclusive u32 add");
+    let with = |problem: Problem, total, source| problem.with_operands(total, source).unwrap();
+    let both = with(
+        new(Mode::Exclusive, Element::U32, Operator::Add, Some("7"), out),
+        Total::Stored,
+        InitSource::Memory,
+    );
+    check(
+        both,
+        "u32-add-exclusive-init=7-total-init-in-memory",
+        "--mode exclusive --init=7 --total --init-in-memory",
+    );
+    assert_eq!(both.title(), "exclusive u32 add from 7 in memory with total");
+    let plain = new(Mode::Exclusive, Element::U32, Operator::Add, None, out);
+    let from_memory = with(plain, Total::Absent, InitSource::Memory);
+    check(from_memory, "u32-add-exclusive-init-in-memory", "--mode exclusive --init-in-memory");
+    assert_eq!(from_memory.title(), "exclusive u32 add from memory");
+    assert_eq!(from_memory.difference(&plain).unwrap().flag, "--init-in-memory");
+    assert_eq!(with(plain, Total::Stored, InitSource::Arguments).difference(&plain).unwrap().column, "total");
+    // What passes over totals of tiles, or begins with nothing, has neither.
+    assert_eq!(both.of_totals(), new(Mode::Inclusive, Element::U32, Operator::Add, None, Placement::InPlace));
+    assert_eq!(both.without_init(), with(plain, Total::Stored, InitSource::Arguments));
+    assert!(both.of_output().reads_init() && both.outputs(5) == 5 && both.bytes_moved(5) == 40);
+    let reduction = new(Mode::Reduce, Element::U32, Operator::Add, None, out);
+    let refused = |problem: Problem, total, source| problem.with_operands(total, source).unwrap_err();
+    assert!(refused(reduction, Total::Stored, InitSource::Arguments).contains("its output is the total"));
+    assert!(refused(reduction, Total::Absent, InitSource::Memory).contains("--init says which value"));
     // The identity written out is the default, whatever the mode is.
     assert_eq!(new(Mode::Inclusive, Element::U32, Operator::Add, Some("0"), out), Problem::default());
     assert_eq!(

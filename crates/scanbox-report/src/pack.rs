@@ -6,7 +6,8 @@ use std::io::{self, Write};
 use scanbox_model::units::{plural, size_label};
 use scanbox_pack::json::PackText;
 use scanbox_pack::{
-    ArgumentKind, Breakpoint, CallUse, ChoiceTable, Pack, PackData, PackProblem, ScanMode, ScanProblem,
+    ArgumentKind, Breakpoint, CallTrait, CallUse, ChoiceTable, Pack, PackData, PackProblem, ScanMode,
+    ScanProblem,
 };
 
 use crate::document::{Document, Format, write_json};
@@ -93,12 +94,11 @@ impl PackContents<'_> {
     }
 
     fn problem(&self, problem: &PackProblem, style: Style, out: &mut dyn Write) -> io::Result<()> {
-        let ordinary = |table: &&ChoiceTable| {
-            table.call_use == CallUse { arguments: table.call_use.arguments, ..CallUse::default() }
-        };
-        for table in problem.measured.iter().filter(ordinary) {
-            let arguments = arguments_text(table.call_use.arguments);
-            writeln!(out, "\n{arguments}, needs {}; {}", table.needs, loss_text(table))?;
+        for table in problem.measured.iter().filter(|table| is_swept(table)) {
+            let beside: Vec<String> =
+                CallTrait::of(table.call_use).skip(1).map(|what| format!(", {what}")).collect();
+            let (arguments, beside) = (arguments_text(table.call_use.arguments), beside.concat());
+            writeln!(out, "\n{arguments}{beside}, needs {}; {}", table.needs, loss_text(table))?;
             let mut grid = Grid::new([
                 GridColumn::numbers("from n"),
                 GridColumn::words("kernel"),
@@ -122,7 +122,7 @@ impl PackContents<'_> {
             writeln!(out, "{}", grid.draw(style))?;
         }
         let mut others: BTreeMap<(u32, String, String), (&ChoiceTable, Vec<String>)> = BTreeMap::new();
-        for table in problem.measured.iter().filter(|table| !ordinary(table)) {
+        for table in problem.measured.iter().filter(|table| !is_swept(table)) {
             let key = (table.needs.bits(), self.labels(table), loss_text(table));
             let (_, uses) = others.entry(key).or_insert_with(|| (table, Vec::new()));
             uses.push(table.call_use.to_string());
@@ -257,6 +257,15 @@ pub fn arguments_text(arguments: ArgumentKind) -> &'static str {
         ArgumentKind::Line => "arguments in a line",
         ArgumentKind::Baked => "baked arguments",
     }
+}
+
+/// Whether it is for calls that a sweep measures: ordinary ones, and those of a problem with a total or an initial
+/// value in memory, where its rows were there.
+fn is_swept(table: &ChoiceTable) -> bool {
+    let CallUse { arguments, total, init_in_memory, .. } = table.call_use;
+    let is_known = || table.breakpoints.iter().any(|range| range.worst_loss_ppm.is_some());
+    table.call_use == CallUse { arguments, total, init_in_memory, ..CallUse::default() }
+        && (!(total || init_in_memory) || is_known())
 }
 
 /// Parts per million as percent: rounded up, so that no loss looks smaller than it is.

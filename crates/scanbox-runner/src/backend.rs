@@ -279,6 +279,9 @@ pub struct ElementComparison {
     pub mismatches: u64,
     /// The wrong element with the smallest index.
     pub first: Option<Mismatch>,
+    /// The wrong total beside an output that is right, at index 0; behind that, a word that was written past its end.
+    /// Wrong elements are then those of the total.
+    pub total: Option<Mismatch>,
     /// Of sums and products of floats: the largest error of a right element (see [`scanbox_kernels::rounding`]), and
     /// what it may be at most.
     pub error: Option<RoundingError>,

@@ -42,7 +42,24 @@ impl ComparisonReport {
             call,
             mismatches: self.mismatches.into(),
             first: (self.mismatches > 0).then_some(first),
+            of_total: false,
             max_error: self.max_error.into(),
+        }
+    }
+
+    /// What it says about a call of a twin whose total has this report: what is wrong with the output comes first.
+    pub fn checked_with(&self, total: Option<&Self>, call: u64, plan: &Plan) -> Checked {
+        let output = self.checked(call, plan);
+        let Some(total) = total else { return output };
+        let max_error = output.max_error.max(total.max_error.into());
+        match output.mismatches {
+            0 => Checked {
+                mismatches: total.mismatches.into(),
+                of_total: total.mismatches > 0,
+                max_error,
+                ..output
+            },
+            _ => Checked { max_error, ..output },
         }
     }
 

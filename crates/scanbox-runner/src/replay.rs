@@ -265,6 +265,7 @@ impl Backend for Replay {
             compared: plan.outputs() + GUARD_WORDS,
             mismatches: 0,
             first: None,
+            total: None,
             error: plan
                 .problem
                 .rounds()
@@ -284,6 +285,7 @@ impl Backend for Replay {
             F::WrongElement,
             F::WrongLast,
             F::WriteBehind,
+            F::WrongTotal,
             F::LosesTickets,
             F::DeviceLost,
             F::Hang,
@@ -302,6 +304,10 @@ impl Backend for Replay {
             }
             Some(F::WrongLast) => Ok(wrong(plan.outputs() - 1)),
             Some(F::WriteBehind) => Ok(wrong(plan.outputs())),
+            Some(F::WrongTotal) if plan.stores_total() => {
+                let ElementComparison { first, .. } = wrong(0);
+                Ok(ElementComparison { first: None, total: first, ..wrong(0) })
+            }
             Some(F::OutOfMemory) => Err(Failure::new(Status::OutOfMemory, "scripted")),
             Some(F::PipelineError) => Err(Failure::new(Status::PipelineError, "scripted")),
             Some(F::DeviceLost) => Err(self.lose()),
@@ -410,10 +416,20 @@ impl Backend for Replay {
             Cache::Hot => 1,
             Cache::Cold => cold_slots(plan.n * plan.problem.element_bytes()),
         };
-        let kinds =
-            [F::WrongTimed, F::WrongSecond, F::WrongLate, F::WrongStale, F::WrongCold, F::KeepsAnswer];
-        let only_other_inputs = [F::WrongStale, F::KeepsAnswer];
-        let fault = self.fault(plan, &kinds).filter(|fault| !only_other_inputs.contains(fault) || alternates);
+        let kinds = [
+            F::WrongTimed,
+            F::WrongSecond,
+            F::WrongLate,
+            F::WrongStale,
+            F::WrongCold,
+            F::KeepsAnswer,
+            F::WrongTimedTotal,
+        ];
+        let fault = self.fault(plan, &kinds).filter(|fault| match fault {
+            F::WrongStale | F::KeepsAnswer => alternates,
+            F::WrongTimedTotal => plan.stores_total(),
+            _ => true,
+        });
         let (mut right, mut poisoned) = (true, None);
         let mut checked = Vec::new();
         for step in steps {
@@ -432,8 +448,14 @@ impl Backend for Replay {
                     // Calls on cold memory all come before the first comparison.
                     let right =
                         if slots > 1 { is_right(fault, call, call % slots, self.calls) } else { right };
-                    let (mismatches, first) = if right { (0, None) } else { (1, Some(0)) };
-                    checked.push(Checked { call, mismatches, first, max_error: plan.error_bound / 8.0 });
+                    let of_total = right && fault == Some(F::WrongTimedTotal);
+                    checked.push(Checked {
+                        call,
+                        mismatches: u64::from(!right || of_total),
+                        first: (!right).then_some(0),
+                        of_total,
+                        max_error: plan.error_bound / 8.0,
+                    });
                 }
             }
         }

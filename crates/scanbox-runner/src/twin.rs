@@ -145,6 +145,8 @@ pub struct Checked {
     pub mismatches: u64,
     /// The index of the first wrong element; at or above the size of the output, a word behind it.
     pub first: Option<u64>,
+    /// Whether the output is right, and what is wrong is the total beside it, or a word behind that.
+    pub of_total: bool,
     /// See [`crate::backend::RoundingError::max`].
     pub max_error: f64,
 }
@@ -276,6 +278,7 @@ fn describe(
     let buffers = if cache == Cache::Cold { " on cold buffers" } else { "" };
     let call = wrong.call + 1;
     let what = match wrong.first {
+        _ if wrong.of_total => "the total is wrong, or a word behind it was written".to_owned(),
         Some(first) if first >= outputs => {
             format!(
                 "{} words behind the output were written; the first {} past its end",

@@ -59,6 +59,14 @@ pub fn describe(comparison: &ElementComparison, n: u64) -> Option<String> {
         return None;
     }
     let count = comparison.mismatches;
+    if let Some(total) = comparison.total {
+        return Some(match total.index {
+            0 => format!("the total is wrong: expected {}, got {}", total.expected(), total.got()),
+            past => {
+                format!("{count} words behind the total were written; the first {} past its end", past - 1)
+            }
+        });
+    }
     Some(match comparison.first {
         Some(first) if first.index >= n => {
             format!(

@@ -114,9 +114,10 @@ pub fn pack(rows: &[PackRows<'_>], wish: &PackWish) -> anyhow::Result<PackMade> 
     let Some(first) = rows.first() else { bail!("there are no rows") };
     let mut builder = PackBuilder::new();
     let mut made = Collected::default();
+    let problems: Vec<Problem> = rows.iter().map(|rows| rows.table.problem).collect();
     for rows in rows {
-        let problem = ProblemPacker::new(*rows, wish).pack(&mut builder, &mut made)?;
-        made.problems.push(problem);
+        let packed = ProblemPacker::new(*rows, wish).pack(&problems, &mut builder, &mut made)?;
+        uses::join(&mut made.problems, packed);
     }
     let Collected { problems, times, tiers, warnings } = made;
     let newest = rows.iter().map(|rows| &rows.table.newest_utc).max();
@@ -143,7 +144,8 @@ pub fn for_any_device(problems: &[Problem], compiler: &Compiler, wish: &PackWish
         if tables.is_empty() {
             bail!("{problem}: no kernel for any device has one of these uses: --uses takes others");
         }
-        packed.push(PackProblem { scan: scan_problem(&problem), measured: Vec::new(), portable: tables });
+        let scan = scan_problem(&problem);
+        uses::join(&mut packed, PackProblem { scan, measured: Vec::new(), portable: tables });
     }
     let origin = PackOrigin {
         kernel_hash: compiler.kernel_hash(),
@@ -217,16 +219,23 @@ impl<'a> ProblemPacker<'a> {
         self.rows.table.problem
     }
 
-    fn pack(self, builder: &mut PackBuilder, made: &mut Collected) -> anyhow::Result<PackProblem> {
+    /// `all`: the problems of the pack, each of which alone is asked about the uses that it was measured for.
+    fn pack(
+        self,
+        all: &[Problem],
+        builder: &mut PackBuilder,
+        made: &mut Collected,
+    ) -> anyhow::Result<PackProblem> {
         let problem = self.problem();
         let mut drafts = Vec::new();
         let mut twins = false;
-        for call_use in self.wish.uses.uses(&problem) {
+        let is_own = |one: &CallUse| uses::whose(*one, &problem, all) == problem;
+        for call_use in self.wish.uses.uses(&problem).into_iter().filter(is_own) {
             let mut of_use: Vec<DraftTable> = Vec::new();
             for &tier in &self.wish.tiers {
                 let Some(draft) = self.draft(call_use, tier) else { continue };
                 twins = twins || draft.configs().any(|config| self.is_twin(config));
-                if uses::is_ordinary(call_use) {
+                if uses::is_ordinary(call_use, &problem) {
                     let (arguments, loss, sizes) = (call_use.arguments, draft.loss, draft.sizes.clone());
                     made.tiers.push(TierLoss { problem, arguments, tier, loss, sizes });
                 }
@@ -244,7 +253,7 @@ impl<'a> ProblemPacker<'a> {
                 is_new
             });
             // What asks for fewer promises and is nearly as fast does for both.
-            let gain = uses::worth_ppm(call_use);
+            let gain = uses::worth_ppm(call_use, &problem);
             of_use.retain(|draft| {
                 let does = |&(needs, mean): &(Promises, u32)| {
                     needs != draft.needs
@@ -274,8 +283,9 @@ impl<'a> ProblemPacker<'a> {
 
     /// Says which ordinary uses no row is about.
     fn warn_of_missing(&self, drafts: &[DraftTable], made: &mut Collected) {
-        for call_use in self.wish.uses.uses(&self.problem()).into_iter().filter(|&one| uses::is_ordinary(one))
-        {
+        let problem = self.problem();
+        let uses = self.wish.uses.uses(&problem).into_iter();
+        for call_use in uses.filter(|&one| uses::is_ordinary(one, &problem)) {
             let word = match call_use.arguments {
                 ArgumentKind::Pushed => Arguments::Push,
                 ArgumentKind::Line => Arguments::Block,
@@ -287,7 +297,7 @@ impl<'a> ProblemPacker<'a> {
                     made.warnings.push(format!(
                         "{}: no row is of a kernel with arguments {word} that can be shipped and needs {tier}; `scanbox sweep \
                          --space handover` measures some",
-                        self.problem().title()
+                        problem.title()
                     ));
                 }
             }
@@ -345,21 +355,22 @@ impl<'a> ProblemPacker<'a> {
         let grid = self
             .grid
             .only(|config| if tier.has(self.needs(config)) { self.shipped(config, call_use) } else { None });
+        let problem = self.problem();
         let mut ranges = if call_use.n_on_device {
             grid.one_for_all().into_iter().collect()
         } else {
-            grid.ranges([uses::most_kernels(call_use), self.wish.most].into_iter().flatten().min())
+            grid.ranges([uses::most_kernels(call_use, &problem), self.wish.most].into_iter().flatten().min())
         };
         if ranges.is_empty() {
             return None;
         }
         ranges.extend(self.beyond(&grid, call_use));
         // Rows are about builds that differ in nothing from ordinary ones but in whose memory they are given.
-        let is_measured = uses::is_measured(call_use) && !self.rows.other_sources;
+        let is_measured = uses::is_measured(call_use, &problem) && !self.rows.other_sources;
         let is_known = |range: &SizeRange| is_measured && !self.is_twin(&range.config);
         let of_kernels = grid.loss_of(&ranges);
         let loss = of_kernels.filter(|_| ranges.iter().all(is_known));
-        let is_told = uses::is_ordinary(call_use) && loss.is_some();
+        let is_told = uses::is_ordinary(call_use, &problem) && loss.is_some();
         let sizes = if is_told { self.size_losses(&ranges, call_use) } else { Vec::new() };
         let breakpoints = self.breakpoints(&ranges, call_use, is_known);
         let configs = breakpoints.iter().flat_map(|(_, ranked, _)| ranked);
@@ -433,7 +444,8 @@ impl<'a> ProblemPacker<'a> {
         let places = builder.add_all(self.rows.compiler, labelled)?;
         let places: BTreeMap<(Config, Variant), u16> = wanted.into_iter().zip(places).collect();
         for ((config, variant), &place) in &places {
-            if *variant != Variant::default() || self.is_twin(config) || self.rows.other_sources {
+            let is_ordinary = *variant == Variant::default().of_problem(&self.problem());
+            if !is_ordinary || self.is_twin(config) || self.rows.other_sources {
                 continue;
             }
             made.times.extend(self.grid.times(config).map(|(n, time)| PackTime {

@@ -34,6 +34,7 @@ mod merge;
 mod mutants;
 mod nightly;
 mod null_device;
+mod operands;
 mod operators;
 #[cfg(unix)]
 #[path = "../src/output/options.rs"]

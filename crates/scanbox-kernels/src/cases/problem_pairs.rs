@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use scanbox_model::config::{Arguments, Config, Kernel, Lookback, Parameter, Reset};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{
-    Component, Direction, Element, Mode, Operator, Placement, Problem, StructureValue,
+    Component, Direction, Element, InitSource, Mode, Operator, Placement, Problem, StructureValue, Total,
 };
 use scanbox_model::user_operator::{Tolerance, UserOperator};
 
@@ -18,23 +18,30 @@ use super::covering::{covering, covering_beside};
 use crate::catalog;
 
 /// What decides how elements are handled, and how a kernel is called.
-pub const DIMENSIONS: usize = 19;
+pub const DIMENSIONS: usize = 21;
 
 /// Of those that a problem has, all in front.
-const OF_PROBLEM: usize = 6;
+const OF_PROBLEM: usize = 8;
 
 /// A value of each of them, as its place in a list of values.
 pub type ValueRow = [usize; DIMENSIONS];
 
-/// Every problem that scanbox has itself, and those of these operators: from the identity and from another value, and
-/// in both directions.
+/// Every problem that scanbox has itself, and those of these operators: from the identity and from another value, in
+/// both directions, with and without a total and an initial value in memory.
 #[must_use]
 pub fn all_problems(users: &[UserOperator]) -> Vec<Problem> {
     let forward = forward_problems(users);
-    Direction::VALUES
+    let directed = Direction::VALUES
         .iter()
-        .flat_map(|&direction| forward.iter().map(move |problem| problem.in_direction(direction)))
-        .collect()
+        .flat_map(|&direction| forward.iter().map(move |problem| problem.in_direction(direction)));
+    directed.flat_map(with_operands).collect()
+}
+
+/// A problem with each of the operands in memory that go with it.
+fn with_operands(problem: Problem) -> impl Iterator<Item = Problem> {
+    let sources = |&total| InitSource::VALUES.iter().map(move |&source| (total, source));
+    let operands = Total::VALUES.iter().flat_map(sources);
+    operands.filter_map(move |(total, source)| problem.with_operands(total, source).ok())
 }
 
 fn forward_problems(users: &[UserOperator]) -> Vec<Problem> {
@@ -122,8 +129,16 @@ fn problem_values(problem: &Problem, users: &[UserOperator]) -> [usize; OF_PROBL
         init if init == own_init => 1,
         Some(_) => 2,
     };
-    let direction = place(problem.direction());
-    [place(problem.mode()), place(problem.element()), operator, place(problem.placement()), init, direction]
+    [
+        place(problem.mode()),
+        place(problem.element()),
+        operator,
+        place(problem.placement()),
+        init,
+        place(problem.direction()),
+        place(problem.total()),
+        place(problem.init_source()),
+    ]
 }
 
 /// The values of a config and a problem.

@@ -227,6 +227,11 @@ const OF_INPUTS: &[RuleText] = &[
         "The input is made of numbers, and elements of a structure are what its file draws.",
         "Use input random or spike.",
     ),
+    (
+        "total-not-known",
+        "A verification takes the total from the answer, and the file of the operator transforms that.",
+        "Leave out --total, or use an operator without transforms.",
+    ),
     ("input-not-exact", "Sums of so many elements of this input are rounded.", "Use input real."),
     (
         "bound-hides-what-is-wrong",

@@ -44,6 +44,7 @@ pub fn legal(config: &Config, problem: &Problem, n: u64, device: &DeviceProfile)
 pub(super) fn check(resolved: &Resolved<'_>) -> Legality {
     combination(&resolved.config)?;
     computes(resolved)?;
+    operands(resolved)?;
     webgpu::is_there(resolved)?;
     session_inputs(resolved)?;
     modes_and_places(resolved)?;
@@ -72,6 +73,7 @@ pub(super) fn sizes(
     let resolved = Resolved::new(config, problem, least, device);
     combination(config)?;
     computes(&resolved)?;
+    operands(&resolved)?;
     modes_and_places(&resolved)?;
     tile_states(&resolved)?;
     guarantees(config, device)?;
@@ -119,8 +121,28 @@ fn computes(resolved: &Resolved<'_>) -> Legality {
     Ok(())
 }
 
-/// What a session can verify: an input whose scan says something.
+/// What a problem has in memory beside its arrays: a total, an initial value.
+fn operands(Resolved { config, problem, .. }: &Resolved<'_>) -> Legality {
+    variant_of_problem(config, Variant::default().of_problem(problem), problem)
+}
+
+/// Whether a session knows the totals of a problem: they are elements of its answer. A file transforms those, and not
+/// the total; and the one of an exclusive scan is the next element of the answer to a longer input, in which elements
+/// of this one have other indices from the last one on.
+#[must_use]
+pub fn total_is_known(problem: &Problem) -> bool {
+    let transforms = problem.user().map(|user| user.transforms).unwrap_or_default();
+    let is_beyond = problem.mode() == Mode::Exclusive && problem.is_reversed();
+    !(transforms.output || (transforms.input && is_beyond))
+}
+
+/// What a session can verify: an input whose scan says something, and a total that is known.
 fn session_inputs(Resolved { problem, n, .. }: &Resolved<'_>) -> Legality {
+    if problem.has_total() && !total_is_known(problem) {
+        let detail =
+            format!("{problem}: the answer as its file transforms it does not say what the total is");
+        return reject("total-not-known", detail);
+    }
     decided_by_init(problem, *n).map_or(Ok(()), |detail| reject("initial-value-decides", detail))
 }
 

@@ -143,11 +143,12 @@ fn problem_is_there(problem: &Problem) -> Result<(), Rejection> {
     let has_element = matches!(problem.element(), Element::U32 | Element::I32 | Element::F32);
     let has_operator = matches!(problem.operator(), Operator::Add | Operator::Min | Operator::Max);
     let begins = problem.init().is_some() && problem.mode() != Mode::Exclusive;
-    if has_element && has_operator && !begins && !problem.is_reversed() {
+    let has_operands = problem.has_total() || problem.reads_init();
+    if has_element && has_operator && !begins && !problem.is_reversed() && !has_operands {
         return Ok(());
     }
-    let detail =
-        "it has add, min and max of u32, i32 and f32, forward, and initial values of exclusive scans";
+    let detail = "it has add, min and max of u32, i32 and f32, forward, without a total, and initial values of exclusive \
+                  scans among the arguments";
     reject("not-in-wgsl", format!("{problem}: there is no such kernel in WGSL; {detail}"))
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Direction, Element, Mode, Operator, Placement, Problem};
+use super::{Direction, Element, InitSource, Mode, Operator, Placement, Problem, Total};
 use crate::parameters::Parameter;
 
 /// What two problems differ in.
@@ -42,6 +42,13 @@ impl Problem {
             ("init", "--init", init(self), init(other)),
             (Placement::NAME, "--in-place", self.placement.to_string(), other.placement.to_string()),
             (Direction::NAME, "--reverse", self.direction.to_string(), other.direction.to_string()),
+            (Total::NAME, "--total", self.total.to_string(), other.total.to_string()),
+            (
+                InitSource::NAME,
+                "--init-in-memory",
+                self.init_source.to_string(),
+                other.init_source.to_string(),
+            ),
         ];
         parts
             .into_iter()
@@ -49,13 +56,20 @@ impl Problem {
             .map(|(column, flag, own, others)| ProblemDifference { column, flag, own, others })
     }
 
-    /// For headings: `inclusive u32 add`, `exclusive f32 max from 1 in place`, `reverse inclusive u32 add`.
+    /// For headings: `inclusive u32 add`, `exclusive f32 max from 1 in place`, `reverse inclusive u32 add`,
+    /// `exclusive u32 add from 7 in memory with total`.
     #[must_use]
     pub fn title(&self) -> String {
         let reverse = if self.is_reversed() { "reverse " } else { "" };
-        let init = self.given_init().map_or_else(String::new, |init| format!(" from {init}"));
+        let init = match (self.given_init(), self.reads_init()) {
+            (Some(init), false) => format!(" from {init}"),
+            (Some(init), true) => format!(" from {init} in memory"),
+            (None, true) => " from memory".to_owned(),
+            (None, false) => String::new(),
+        };
         let placement = if self.placement == Placement::InPlace { " in place" } else { "" };
-        format!("{reverse}{} {} {}{init}{placement}", self.mode, self.element, self.operator_name())
+        let total = if self.has_total() { " with total" } else { "" };
+        format!("{reverse}{} {} {}{init}{placement}{total}", self.mode, self.element, self.operator_name())
     }
 
     /// The flags that ask for it; the file of a user's operator by its name alone.
@@ -85,13 +99,19 @@ impl Problem {
         if self.is_reversed() {
             flags.push("--reverse".to_owned());
         }
+        if self.has_total() {
+            flags.push("--total".to_owned());
+        }
+        if self.reads_init() {
+            flags.push("--init-in-memory".to_owned());
+        }
         flags
     }
 }
 
 impl fmt::Display for Problem {
     /// For messages and file names: `u32-add-inclusive`, `f32-max-exclusive-init=1-in-place`,
-    /// `u32-add-inclusive-reverse`.
+    /// `u32-add-inclusive-reverse`, `u32-add-exclusive-total-init-in-memory`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}-{}-{}", self.element, self.operator_name(), self.mode)?;
         if let Some(init) = self.given_init() {
@@ -100,6 +120,12 @@ impl fmt::Display for Problem {
         if self.placement == Placement::InPlace {
             write!(f, "-in-place")?;
         }
-        if self.is_reversed() { write!(f, "-reverse") } else { Ok(()) }
+        if self.is_reversed() {
+            write!(f, "-reverse")?;
+        }
+        if self.has_total() {
+            write!(f, "-total")?;
+        }
+        if self.reads_init() { write!(f, "-init-in-memory") } else { Ok(()) }
     }
 }

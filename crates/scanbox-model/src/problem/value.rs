@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Element;
+use super::{Element, Operator};
 
 /// One element: a type and the bits of a value of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -108,5 +108,25 @@ impl fmt::Display for ElementValue {
                 write!(f, "{{{:#010x}, {:#010x}}}", self.bits as u32, (self.bits >> 32) as u32)
             }
         }
+    }
+}
+
+/// Products of inputs and an initial value outside of this range leave the range of a 32-bit float.
+const MOST_INITIAL_FACTOR: f64 = (1u64 << 20) as f64;
+
+/// Reads an initial value that inputs can be combined with.
+pub(super) fn read_init(element: Element, operator: Operator, text: &str) -> Result<ElementValue, String> {
+    // An infinity is the identity of min and max, and written into rows.
+    if text == operator.identity(element).to_string() {
+        return Ok(operator.identity(element));
+    }
+    let value = ElementValue::parse(element, text)?;
+    let range = 1.0 / MOST_INITIAL_FACTOR..=MOST_INITIAL_FACTOR;
+    match value.float().filter(|_| operator == Operator::Mul) {
+        _ if value.is_subnormal() => Err(format!("{text} is subnormal: devices may take it for 0")),
+        Some(factor) if !range.contains(&factor.abs()) => {
+            Err(format!("{value} as a factor: from 2^-20 to 2^20, so that products stay finite"))
+        }
+        _ => Ok(value),
     }
 }

@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Direction, Element, Mode, Placement, Problem};
+use super::{Direction, Element, InitSource, Mode, Placement, Problem, Total};
+use crate::parameters::Parameter;
 use crate::user_operator::{OperatorName, UserOperator};
 
 /// A problem as it crosses processes and stands in metadata.
@@ -20,22 +21,26 @@ pub(super) struct Words {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     init: Option<String>,
     placement: Placement,
-    #[serde(default = "forward", skip_serializing_if = "is_forward")]
+    #[serde(default = "first::<Direction>", skip_serializing_if = "is_first")]
     direction: Direction,
+    #[serde(default = "first::<Total>", skip_serializing_if = "is_first")]
+    total: Total,
+    #[serde(default = "first::<InitSource>", skip_serializing_if = "is_first")]
+    init_source: InitSource,
 }
 
-fn forward() -> Direction {
-    Direction::Forward
+/// What problems had before there was anything else.
+fn first<P: Parameter>() -> P {
+    P::VALUES[0]
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
-fn is_forward(direction: &Direction) -> bool {
-    *direction == Direction::Forward
+fn is_first<P: Parameter>(value: &P) -> bool {
+    value.place() == 0
 }
 
 impl From<Problem> for Words {
     fn from(problem: Problem) -> Self {
-        let Problem { mode, element, user, placement, direction, .. } = problem;
+        let Problem { mode, element, user, placement, direction, total, init_source, .. } = problem;
         Self {
             mode,
             element,
@@ -45,6 +50,8 @@ impl From<Problem> for Words {
             init: Some(problem.init_text()).filter(|init| !init.is_empty()),
             placement,
             direction,
+            total,
+            init_source,
         }
     }
 }
@@ -53,14 +60,17 @@ impl TryFrom<Words> for Problem {
     type Error = String;
 
     fn try_from(words: Words) -> Result<Self, String> {
-        let Words { mode, element, op, placement, direction, .. } = words;
-        if let Some(operator) = op.built_in() {
-            let problem = Self::new(mode, element, operator, words.init.as_deref(), placement)?;
-            return Ok(problem.in_direction(direction));
-        }
-        let (hash, facts) =
-            (words.operator_hash.unwrap_or_default(), words.operator_facts.unwrap_or_default());
-        let problem = Self::of_user(mode, UserOperator::read(op, element, &hash, &facts)?, placement)?;
-        Ok(problem.beginning_as(words.init.as_deref())?.in_direction(direction))
+        let Words { mode, element, op, placement, direction, total, init_source, .. } = words;
+        let init = words.init.as_deref();
+        let problem = match op.built_in() {
+            Some(operator) => Self::new(mode, element, operator, init, placement)?,
+            None => {
+                let (hash, facts) =
+                    (words.operator_hash.unwrap_or_default(), words.operator_facts.unwrap_or_default());
+                let user = UserOperator::read(op, element, &hash, &facts)?;
+                Self::of_user(mode, user, placement)?.beginning_as(init)?
+            }
+        };
+        problem.in_direction(direction).with_operands(total, init_source)
     }
 }

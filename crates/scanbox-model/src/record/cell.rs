@@ -1,10 +1,12 @@
 //! Values of columns, as text and back.
 
+use std::sync::Arc;
+
 use super::{Cache, Selection, Selections, Status};
 use crate::api::Api;
 use crate::call_form::CallForm;
 use crate::parameters::Parameter;
-use crate::problem::{Direction, Element, Mode, Placement};
+use crate::problem::{Direction, Element, InitSource, Mode, Placement, Total};
 use crate::timer::Timer;
 use crate::user_operator::OperatorName;
 
@@ -19,6 +21,15 @@ pub struct RoundMedians(pub Vec<f64>);
 /// A small share, written with three significant digits.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
 pub struct Ratio(pub f64);
+
+/// A cell of a column that this version does not know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownCell {
+    /// The name of the column.
+    pub column: Arc<str>,
+    /// Its text.
+    pub text: String,
+}
 
 /// A value of one column, as text and back.
 pub(super) trait CsvCell: Sized {
@@ -174,7 +185,7 @@ macro_rules! parameter_cell {
         }
     )+};
 }
-parameter_cell!(Mode, Element, Placement, Direction);
+parameter_cell!(Mode, Element, Placement, Direction, Total, InitSource);
 
 impl CsvCell for OperatorName {
     fn write(&self) -> String {

@@ -71,6 +71,12 @@ struct ProblemJson {
     /// `reverse` where elements are combined from the last one on.
     #[serde(skip_serializing_if = "Option::is_none")]
     direction: Option<String>,
+    /// `stored` where the total of all elements is stored beside the scan.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total: Option<String>,
+    /// `memory` where calls find what they begin with there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    init_source: Option<String>,
 }
 
 /// A number that is written with nine significant digits.
@@ -147,5 +153,7 @@ fn scanned(problem: Problem) -> ProblemJson {
         init: Some(problem.init_text()).filter(|init| !init.is_empty()),
         placement: problem.placement().to_string(),
         direction: problem.is_reversed().then(|| problem.direction().to_string()),
+        total: problem.has_total().then(|| problem.total().to_string()),
+        init_source: problem.reads_init().then(|| problem.init_source().to_string()),
     }
 }

@@ -33,6 +33,8 @@ const CONFIGURATION: &[&str] = &[
     "init",
     "placement",
     "direction",
+    "total",
+    "init_source",
     "input",
     "subgroup_size",
     "api",

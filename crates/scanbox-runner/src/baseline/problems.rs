@@ -2,7 +2,9 @@
 
 use scanbox_kernels::input::{Input, InputKind};
 use scanbox_model::parameters::Parameter;
-use scanbox_model::problem::{Direction, Element, ElementValue, Mode, Operator, Placement, Problem};
+use scanbox_model::problem::{
+    Direction, Element, ElementValue, InitSource, Mode, Operator, Placement, Problem, Total,
+};
 use scanbox_model::user_operator::{OperatorName, UserOperator};
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +33,12 @@ pub struct ProblemKind {
     /// Whether other problems than exclusive scans by operators of scanbox's own begin with a value, too.
     #[serde(default, skip_serializing_if = "is_no")]
     pub initial_values: bool,
+    /// Whether scans may store the total of all elements beside them.
+    #[serde(default, skip_serializing_if = "is_no")]
+    pub totals: bool,
+    /// Whether the initial value may stand in memory.
+    #[serde(default, skip_serializing_if = "is_no")]
+    pub init_in_memory: bool,
 }
 
 fn forward() -> Vec<String> {
@@ -84,6 +92,8 @@ impl ProblemKind {
             inputs: [RANDOM, REAL].into_iter().take(1 + usize::from(is_sum)).map(str::to_owned).collect(),
             directions: vec![problem.direction().word().to_owned()],
             initial_values: begins(problem),
+            totals: problem.has_total(),
+            init_in_memory: problem.reads_init(),
         }
     }
 
@@ -98,6 +108,8 @@ impl ProblemKind {
             && has(&self.inputs, input_word(input))
             && has(&self.directions, problem.direction().word())
             && (self.initial_values || !begins(problem))
+            && (self.totals || !problem.has_total())
+            && (self.init_in_memory || !problem.reads_init())
             && self.operator_hash == problem.user().map_or_else(String::new, |user| user.hash_text())
     }
 }
@@ -120,6 +132,12 @@ pub struct AskedProblem {
     /// `reverse` where elements are combined from the last one on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     direction: Option<Direction>,
+    /// `stored` where the total of all elements is stored beside the scan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    total: Option<Total>,
+    /// `memory` where the initial value stands there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    init_source: Option<InitSource>,
 }
 
 impl AskedProblem {
@@ -137,6 +155,8 @@ impl AskedProblem {
             input: input_word(input).to_owned(),
             init: begins(problem).then(|| problem.init_text()),
             direction: Some(problem.direction()).filter(|direction| *direction != Direction::Forward),
+            total: Some(problem.total()).filter(|total| *total != Total::Absent),
+            init_source: Some(problem.init_source()).filter(|source| *source != InitSource::Arguments),
         }
     }
 
@@ -146,19 +166,24 @@ impl AskedProblem {
     /// What does not go together.
     pub fn problem(&self) -> Result<Problem, String> {
         let &Self { mode, element, op, init_bits: bits, placement, .. } = self;
-        let Some(operator) = op.built_in() else {
-            let user = UserOperator::read(op, element, &self.operator_hash, &self.operator_facts)?;
-            let problem = Problem::of_user(mode, user, placement)?;
-            let problem = match &self.init {
-                Some(init) => problem.beginning_with(init.parse()?)?,
-                None => problem,
-            };
-            return Ok(problem.in_direction(self.direction.unwrap_or(Direction::Forward)));
+        let problem = match op.built_in() {
+            None => {
+                let user = UserOperator::read(op, element, &self.operator_hash, &self.operator_facts)?;
+                let problem = Problem::of_user(mode, user, placement)?;
+                match &self.init {
+                    Some(init) => problem.beginning_with(init.parse()?)?,
+                    None => problem,
+                }
+            }
+            Some(operator) => {
+                let init = (mode == Mode::Exclusive).then(|| ElementValue { element, bits }.to_string());
+                Problem::new(mode, element, operator, self.init.as_deref().or(init.as_deref()), placement)?
+            }
         };
-        let init = (mode == Mode::Exclusive).then(|| ElementValue { element, bits }.to_string());
-        let problem =
-            Problem::new(mode, element, operator, self.init.as_deref().or(init.as_deref()), placement)?;
-        Ok(problem.in_direction(self.direction.unwrap_or(Direction::Forward)))
+        problem.in_direction(self.direction.unwrap_or(Direction::Forward)).with_operands(
+            self.total.unwrap_or(Total::Absent),
+            self.init_source.unwrap_or(InitSource::Arguments),
+        )
     }
 
     /// What the elements are.

@@ -54,9 +54,13 @@ impl Measurable for MeasurablePlan<'_> {
         }
         // What such calls do beside, on arrays that no ordinary call could have.
         let variant = self.plan.build().map(|build| build.variant).unwrap_or_default();
-        let is_varied = variant.any_element || variant.total || variant.max_n.is_some();
+        // What the problem has, ordinary calls have.
+        let problem = &self.plan.problem;
+        let has_operand =
+            (variant.total && !problem.has_total()) || (variant.init_in_memory && !problem.reads_init());
         // `scanbox pack --check` does so with kernels of packs.
-        let is_varied = (is_varied || variant.init_in_memory) && !variant.by_library;
+        let is_varied =
+            (variant.any_element || has_operand || variant.max_n.is_some()) && !variant.by_library;
         if comparison.mismatches == 0 && is_varied {
             let begin = if variant.any_element { [1, 2] } else { [0, 0] };
             self.backend.verify_at(self.plan, begin)?;
@@ -137,6 +141,7 @@ impl Measurable for MeasurableExternal<'_> {
             call: 0,
             mismatches: found.mismatches,
             first: found.first.map(|first| first.index),
+            of_total: false,
             max_error: 0.0,
         };
         let calls = length.calls;

@@ -218,11 +218,15 @@ pub enum FaultKind {
     WrongLast,
     /// A word behind the output is written.
     WriteBehind,
+    /// The total beside a scan is wrong; nothing is where there is none.
+    WrongTotal,
     /// The first element is wrong, and the scratch memory is not as the next call expects it: a ticket was not taken,
     /// a bank not cleared.
     LosesTickets,
     /// Every call is wrong but one that is verified on its own.
     WrongTimed,
+    /// The total is wrong in the timed calls alone.
+    WrongTimedTotal,
     /// Every second call of many in a row is wrong.
     WrongSecond,
     /// Calls are wrong once there were 100 since the scratch memory was forgotten.

@@ -16,7 +16,7 @@ use scanbox_vk::{
 use super::buffer::Buffer;
 use super::commands::Recorder;
 use super::device::Gpu;
-use super::memory::{Memory, N_OFFSET};
+use super::memory::{INITIAL_OFFSET, Memory, N_OFFSET};
 use crate::backend::Failure;
 
 /// What ranges of scratch memory and lines begin at multiples of.
@@ -49,8 +49,8 @@ pub(super) struct LibraryCall {
     call: ScanCall,
     /// Whether its input is its output.
     in_place: bool,
-    /// The number of elements, until it stands in memory.
-    untold: Option<u32>,
+    /// What has to stand in memory until it does, where that is, in bytes: the number of elements, the initial value.
+    untold: Vec<(u64, Vec<u32>)>,
     /// Whether its scratch memory fits.
     is_prepared: bool,
     /// Whether it has a line, and whether that has what it says.
@@ -125,7 +125,13 @@ impl Library {
             Arguments::Baked => ArgumentKind::Baked,
             Arguments::Push => ArgumentKind::Pushed,
         };
-        let call_use = CallUse { arguments, n_on_device: plan.max_n().is_some(), ..CallUse::default() };
+        let call_use = CallUse {
+            arguments,
+            n_on_device: plan.max_n().is_some(),
+            total: plan.stores_total(),
+            init_in_memory: plan.problem.reads_init(),
+            ..CallUse::default()
+        };
         let problem = scan_problem(&plan.problem);
         let scan = self.scan(problem.clone(), call_use, max_n)?;
         let chosen = scan.chosen(plan.max_n().unwrap_or(plan.n)).label;
@@ -154,8 +160,8 @@ impl Library {
             output,
             scratch,
             n: if in_memory { CallLength::Device { address: n_word } } else { CallLength::Host(plan.n) },
-            init: None,
-            total: None,
+            init: call_use.init_in_memory.then_some(memory.lines().address() + INITIAL_OFFSET),
+            total: memory.total().filter(|_| call_use.total).map(Buffer::address),
         };
         let bound = self.bound(&scan, (problem, max_n, call_use, call))?;
         Ok(LibraryCall {
@@ -163,7 +169,16 @@ impl Library {
             bound,
             call,
             in_place: plan.in_place(),
-            untold: in_memory.then_some(plan.n as u32),
+            untold: in_memory
+                .then(|| (N_OFFSET, vec![plan.n as u32]))
+                .into_iter()
+                .chain(
+                    plan.problem
+                        .init_words()
+                        .filter(|_| call_use.init_in_memory)
+                        .map(|words| (INITIAL_OFFSET, words.to_vec())),
+                )
+                .collect(),
             is_prepared: false,
             has_line: arguments == ArgumentKind::Line,
             is_told: false,
@@ -208,9 +223,12 @@ impl LibraryCall {
             self.note(prepared);
             recorder.barrier(Access::COMPUTE, Access::COMPUTE);
         }
-        if let Some(n) = self.untold.take() {
+        let untold = std::mem::take(&mut self.untold);
+        if !untold.is_empty() {
             recorder.barrier(Access::COMPUTE, Access::TRANSFER);
-            recorder.update(memory.lines(), N_OFFSET, &[n]);
+            for (offset, words) in untold {
+                recorder.update(memory.lines(), offset, &words);
+            }
             recorder.barrier(Access::TRANSFER, Access::COMPUTE);
         }
         if let Some(bound) = self.bound.clone().filter(|_| self.has_line && !self.is_told) {

@@ -13,12 +13,12 @@ use gpu_allocator::MemoryLocation;
 use scanbox_kernels::catalog::REPORT_WORDS;
 use scanbox_kernels::input::Input;
 use scanbox_kernels::plan::{Binding, Expected, GUARD_WORDS, Plan};
-use scanbox_model::problem::Problem;
+use scanbox_model::problem::{Mode, Problem};
 use scanbox_model::record::Status;
 use scanbox_vk::line::PAIR_BYTES;
 
 use self::cold::Cold;
-use self::upload::{Large, Loaded, SLOTS, Slot};
+use self::upload::{Large, Loaded, MOST_VECTOR_BYTES, SLOTS, Slot};
 use super::buffer::{Buffer, BufferOffset, Fetched, WORD_BYTES};
 use super::device::Gpu;
 use crate::backend::Failure;
@@ -339,11 +339,19 @@ impl Memory {
         self.large.as_ref().is_some_and(|large| large.has_window(problem, n))
     }
 
+    /// How many elements have to be loaded for calls of `n`: the total of an exclusive scan is the answer to one more.
+    /// As many more as keep vectors where they are, from the last element on.
+    pub fn with_total(problem: &Problem, n: u64) -> u64 {
+        let more = problem.has_total() && problem.mode() == Mode::Exclusive;
+        n + if more { MOST_VECTOR_BYTES / problem.element_bytes() } else { 0 }
+    }
+
     /// Of which of the two inputs these elements of a problem are not there and have to be loaded for themselves: what
     /// is loaded.
     pub fn without_window(&self, problem: &Problem, n: u64, other: bool) -> Option<Input> {
         let large = self.large_or_other(other)?;
-        let loaded = large.loaded.filter(|_| !large.has_window(problem, n))?;
+        let needed = Self::with_total(problem, n);
+        let loaded = large.loaded.filter(|_| !large.has_window(problem, needed))?;
         Some(loaded.input)
     }
 

@@ -28,6 +28,7 @@ mod statistics;
 mod testing;
 mod timestamps;
 mod timing;
+mod total;
 mod twin;
 mod varied;
 mod watch;

@@ -59,8 +59,13 @@ pub(super) struct VulkanSession {
 }
 
 impl VulkanSession {
-    /// Fills input and reference memory.
+    /// Fills input and reference memory for calls of up to `n` elements.
     pub fn load(&mut self, problem: &Problem, input: &Input, n: u64) -> Result<(), Failure> {
+        self.load_all(problem, input, Memory::with_total(problem, n))
+    }
+
+    /// Fills it with `n` elements.
+    pub(super) fn load_all(&mut self, problem: &Problem, input: &Input, n: u64) -> Result<(), Failure> {
         if self.memory.holds(problem, input, n) {
             return Ok(());
         }
@@ -85,8 +90,10 @@ impl VulkanSession {
         let mut call = self.prepare(plan)?;
         let error_bound = self.error_bound(plan);
         self.try_comparison(plan, error_bound)?;
+        let mut total = self.total_check(plan)?;
         let mut watch = self.watch(plan, false)?;
-        self.memory.reserve_reports(watch.reports())?;
+        let (of_total, reports) = (watch.reports(), watch.reports() + u64::from(total.is_some()));
+        self.memory.reserve_reports(reports)?;
         let mut poison = self.helper(&catalog::poison(plan, &self.gpu.profile))?;
         let mut compare = self.helper(&catalog::compare(plan, error_bound, &self.gpu.profile))?;
         let turn = call.turns(1, &mut self.ledger)[0];
@@ -95,7 +102,7 @@ impl VulkanSession {
         let mut recorder = commands.begin()?;
         recorder.reset_queries(timestamps, 2);
         recorder.update(memory.report(), 0, &NO_MISMATCH);
-        make_ready(&mut recorder, memory, watch.reports());
+        make_ready(&mut recorder, memory, reports);
         adopt(&mut recorder, memory, &turn);
         let counted = plan.counted_tiles();
         if let Some((counts, _)) = memory.counts().filter(|_| counted.is_some()) {
@@ -104,6 +111,9 @@ impl VulkanSession {
         }
         recorder.barrier(Access::TRANSFER, Access::COMPUTE);
         poison.record(&mut recorder, &Turn::NONE);
+        if let Some(total) = &mut total {
+            total.poison(&mut recorder, memory, false)?;
+        }
         if let Some((input, output)) = memory.input_and_output().filter(|_| plan.in_place()) {
             // What is not written then holds its input. The guard is poisoned all the same.
             recorder.barrier(Access::COMPUTE, Access::TRANSFER);
@@ -115,8 +125,11 @@ impl VulkanSession {
         record(&mut call, &turn, &mut recorder, memory);
         recorder.timestamp(timestamps, 1);
         compare.record(&mut recorder, &Turn::NONE);
+        if let Some(total) = &mut total {
+            total.compare(&mut recorder, memory, false, of_total)?;
+        }
         watch.record(&mut recorder, memory, 0);
-        fetch_reports(&mut recorder, memory, watch.reports());
+        fetch_reports(&mut recorder, memory, reports);
         if let Some((counts, host)) = memory.counts().filter(|_| counted.is_some()) {
             recorder.barrier(Access::COMPUTE, Access::TRANSFER);
             recorder.copy((counts, 0), (host, 0), counts.bytes());
@@ -133,7 +146,11 @@ impl VulkanSession {
         let report = ComparisonReport::of_words(&self.memory.read_back());
         let comparison = self.read_report(plan, Binding::Expected, report)?;
         let error = report.rounding(plan, error_bound);
-        Ok(ElementComparison { error, call, counts, ..comparison })
+        let comparison = ElementComparison { error, call, counts, ..comparison };
+        match &total {
+            Some(total) => self.add_total(total, of_total, comparison),
+            None => Ok(comparison),
+        }
     }
 
     /// What counts as right on the input that is loaded.
@@ -205,8 +222,7 @@ impl VulkanSession {
         let mut left = samples;
         while left > 0 {
             let now = left.min(per_submission);
-            let is_updated = plan.line_use() == LineUse::Updated;
-            intervals.extend(self.time_once(&mut call, chain.as_ref(), is_updated, cache, calls, now)?);
+            intervals.extend(self.time_once(plan, &mut call, chain.as_ref(), cache, calls, now)?);
             left -= now;
         }
         Ok(intervals)
@@ -241,7 +257,7 @@ impl VulkanSession {
         let memory = &mut self.memory;
         let slots = if cache == Cache::Hot { 2 } else { memory.slots() };
         let pair = |slot| -> Result<_, Failure> {
-            let [mut input, output] = memory.slot(if cache == Cache::Hot { 0 } else { slot })?;
+            let [mut input, output] = memory.slot(plan, if cache == Cache::Hot { 0 } else { slot })?;
             if alternates {
                 [input, _] = memory.input_and_expected(plan, slot == 1)?;
             }
@@ -266,17 +282,19 @@ impl VulkanSession {
         Ok(Some(chain))
     }
 
-    /// Takes samples in one submission. `is_updated`: each call is told its arguments, within the time.
+    /// Takes samples in one submission.
     fn time_once(
         &mut self,
+        plan: &Plan,
         call: &mut Call,
         chain: Option<&Chain>,
-        is_updated: bool,
         cache: Cache,
         calls: u32,
         samples: u32,
     ) -> Result<Vec<TickInterval>, Failure> {
         let Self { commands, memory, timestamps, ledger, limit, .. } = self;
+        // Each call is told its arguments, within the time.
+        let is_updated = plan.line_use() == LineUse::Updated;
         let queries = samples
             .checked_mul(2)
             .ok_or_else(|| Failure::new(Status::Unsupported, format!("{samples} samples per submission")))?;
@@ -301,7 +319,7 @@ impl VulkanSession {
                 }
                 if cache == Cache::Cold {
                     if chain.is_none() {
-                        let [input, output] = memory.slot(memory.next_slot())?;
+                        let [input, output] = memory.slot(plan, memory.next_slot())?;
                         call.aim(Binding::Input, input.address());
                         call.aim(Binding::Output, output.address());
                     }
@@ -406,21 +424,8 @@ impl VulkanSession {
     /// Reads the element that belongs to a place, out of `expected`, and the one that is there.
     fn look_up(&mut self, wrong: WrongPlace, plan: &Plan, expected: Binding) -> Result<Mismatch, Failure> {
         let Self { commands, memory, limit, .. } = self;
-        let (offset, bytes) = (wrong.offset, wrong.bytes());
-        let mut recorder = commands.begin()?;
-        let places = memory
-            .expected_and_output(expected, plan)?
-            .into_iter()
-            .zip([REPORT_WORDS, REPORT_WORDS + ELEMENT_WORDS]);
-        for ((buffer, start), place) in places.skip(usize::from(wrong.is_behind)) {
-            recorder.copy((buffer, start + offset), (memory.readback(), place * WORD_BYTES), bytes);
-        }
-        recorder.barrier(Access::TRANSFER, Access::HOST);
-        recorder.submit()?;
-        commands.wait(*limit)?;
-        let words = memory.read_back();
-        let element = |place: u64| &words[place as usize..][..(bytes / WORD_BYTES) as usize];
-        Ok(wrong.mismatch(element(REPORT_WORDS + ELEMENT_WORDS), element(REPORT_WORDS)))
+        wrong.fetch(memory.expected_and_output(expected, plan)?, commands, memory, *limit)?;
+        Ok(wrong.found(&memory.read_back()))
     }
 
     /// Sets every word of the scratch memory from byte `offset`.
@@ -431,6 +436,34 @@ impl VulkanSession {
         recorder.fill(scratch, offset, word);
         recorder.submit()?;
         commands.wait(*limit)
+    }
+}
+
+impl WrongPlace {
+    /// Copies the element that belongs here, out of the first of these buffers from its offset on, and the one that is
+    /// there, out of the second, to where the host reads them.
+    pub(super) fn fetch(
+        &self,
+        places: [(&Buffer, u64); 2],
+        commands: &mut Commands,
+        memory: &Memory,
+        limit: Duration,
+    ) -> Result<(), Failure> {
+        let mut recorder = commands.begin()?;
+        let places = places.into_iter().zip([REPORT_WORDS, REPORT_WORDS + ELEMENT_WORDS]);
+        for ((buffer, start), place) in places.skip(usize::from(self.is_behind)) {
+            let to = (memory.readback(), place * WORD_BYTES);
+            recorder.copy((buffer, start + self.offset), to, self.bytes());
+        }
+        recorder.barrier(Access::TRANSFER, Access::HOST);
+        recorder.submit()?;
+        commands.wait(limit)
+    }
+
+    /// The mismatch, of the words that were fetched.
+    pub(super) fn found(&self, words: &[u32]) -> Mismatch {
+        let element = |place: u64| &words[place as usize..][..(self.bytes() / WORD_BYTES) as usize];
+        self.mismatch(element(REPORT_WORDS + ELEMENT_WORDS), element(REPORT_WORDS))
     }
 }
 

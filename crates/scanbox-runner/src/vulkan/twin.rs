@@ -10,6 +10,7 @@ use super::commands::Recorder;
 use super::line::Chain;
 use super::memory::{Memory, REPORT_BYTES};
 use super::timing::{MAX_DISPATCHES, VulkanSession, adopt};
+use super::total::TotalCheck;
 use super::watch::fetch_reports;
 use crate::backend::Failure;
 use crate::comparison_report::{ComparisonReport, NO_MISMATCH};
@@ -29,6 +30,10 @@ struct Parts<'a> {
     chain: Option<Chain>,
     poison: Call,
     compare: Call,
+    /// Where the plan stores a total beside its output: that of the last call.
+    total: Option<TotalCheck>,
+    /// Comparisons of the twin: reports of totals stand behind theirs.
+    comparisons: u64,
     /// The slot of the first call; none where all calls are on the same buffers.
     first_slot: Option<u64>,
     /// Whether every second call has the other input.
@@ -55,6 +60,7 @@ impl VulkanSession {
         let error_bound = self.error_bound(plan);
         // Before the outputs get what calls in place find there.
         self.try_comparison(plan, error_bound)?;
+        let total = self.total_check(plan)?;
         let first_slot = match cache {
             Cache::Hot => None,
             Cache::Cold => {
@@ -66,6 +72,12 @@ impl VulkanSession {
         };
         let chain = self.chain(plan, &mut call, cache, alternates)?;
         let mut watch = self.watch(plan, alternates)?;
+        let compared: Vec<u64> = steps
+            .iter()
+            .filter_map(|step| if let TwinStep::Compare(call) = step { Some(*call) } else { None })
+            .collect();
+        let count = compared.len() as u64;
+        let of_watch = if total.is_some() { 2 * count } else { count };
         let mut parts = Parts {
             plan,
             call,
@@ -73,17 +85,14 @@ impl VulkanSession {
             chain,
             poison: self.helper(&catalog::poison(plan, &self.gpu.profile))?,
             compare: self.helper(&catalog::compare(plan, error_bound, &self.gpu.profile))?,
+            total,
+            comparisons: count,
             first_slot,
             alternates,
             called: 0,
             compared: 0,
         };
-        let compared: Vec<u64> = steps
-            .iter()
-            .filter_map(|step| if let TwinStep::Compare(call) = step { Some(*call) } else { None })
-            .collect();
-        let count = compared.len() as u64;
-        let reports = count + watch.reports();
+        let reports = of_watch + watch.reports();
         self.memory.reserve_reports(reports)?;
 
         let Self { commands, memory, ledger, limit, .. } = self;
@@ -110,7 +119,7 @@ impl VulkanSession {
                 before = Some(step);
             }
             if left.peek().is_none() {
-                watch.record(&mut recorder, memory, count);
+                watch.record(&mut recorder, memory, of_watch);
                 fetch_reports(&mut recorder, memory, reports);
             }
             parts.check()?;
@@ -120,16 +129,17 @@ impl VulkanSession {
         if cache == Cache::Cold {
             memory.use_slots(steps.iter().filter(|step| matches!(step, TwinStep::Call(_))).count() as u64);
         }
-        let checked: Vec<Checked> = memory
-            .read_reports(count)
-            .chunks_exact(REPORT_WORDS as usize)
-            .zip(compared)
-            .map(|(report, call)| ComparisonReport::of_words(report).checked(call, plan))
+        let reports = memory.read_reports(of_watch).chunks_exact(REPORT_WORDS as usize);
+        let reports: Vec<_> = reports.map(ComparisonReport::of_words).collect();
+        let (outputs, totals) = reports.split_at(compared.len());
+        let checked: Vec<Checked> = (0..)
+            .zip(outputs.iter().zip(compared))
+            .map(|(place, (report, call))| report.checked_with(totals.get(place), call, plan))
             .collect();
         if checked.iter().any(|one| one.mismatches > 0) {
             ledger.forget();
         }
-        self.judge_input(&watch, count)?;
+        self.judge_input(&watch, of_watch)?;
         Ok(checked)
     }
 }
@@ -158,9 +168,9 @@ impl Parts<'_> {
     ) -> Result<usize, Failure> {
         let (TwinStep::Poison(index) | TwinStep::Call(index) | TwinStep::Compare(index)) = step;
         let slot = self.first_slot.map_or(0, |first_slot| first_slot + index);
-        let [mut input, output] = memory.slot(slot)?;
-        let [own_input, expected] =
-            memory.input_and_expected(self.plan, self.alternates && !index.is_multiple_of(2))?;
+        let [mut input, output] = memory.slot(self.plan, slot)?;
+        let is_other = self.alternates && !index.is_multiple_of(2);
+        let [own_input, expected] = memory.input_and_expected(self.plan, is_other)?;
         if self.alternates {
             input = own_input;
         }
@@ -192,6 +202,9 @@ impl Parts<'_> {
             }
             TwinStep::Poison(_) => {
                 recorded.record(recorder, &Turn::NONE);
+                if let Some(total) = &mut self.total {
+                    total.poison(recorder, memory, is_other)?;
+                }
                 if self.plan.in_place() {
                     recorder.barrier(Access::COMPUTE, Access::TRANSFER);
                     let bytes = self.plan.n * self.plan.problem.element_bytes();
@@ -203,11 +216,15 @@ impl Parts<'_> {
                 if let Some((reports, _)) = memory.reports() {
                     recorded.aim(Binding::Report, reports.address() + self.compared * REPORT_BYTES);
                 }
-                self.compared += 1;
                 recorded.record(recorder, &Turn::NONE);
+                if let Some(total) = &mut self.total {
+                    total.compare(recorder, memory, is_other, self.comparisons + self.compared)?;
+                }
+                self.compared += 1;
             }
         }
-        Ok(recorded.dispatches())
+        let of_total = !matches!(step, TwinStep::Call(_)) && self.total.is_some();
+        Ok(recorded.dispatches() + usize::from(of_total))
     }
 }
 

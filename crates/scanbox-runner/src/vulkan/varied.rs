@@ -4,7 +4,7 @@
 use ash::vk;
 use scanbox_kernels::catalog::{self, GUARD_WORD};
 use scanbox_kernels::plan::{Binding, Expected, GUARD_WORDS, N_WORD, Plan, PushWord};
-use scanbox_model::problem::{Mode, Problem};
+use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
 use scanbox_vk::Access;
 
@@ -13,6 +13,7 @@ use super::call::Call;
 use super::commands::Recorder;
 use super::memory::{GUARD_BYTES, Memory, N_OFFSET, OF_NONE_OFFSET};
 use super::timing::{VulkanSession, adopt, fetch_report};
+use super::total::total_of;
 use crate::backend::Failure;
 use crate::comparison_report::NO_MISMATCH;
 use crate::session::unsupported;
@@ -123,10 +124,7 @@ impl VulkanSession {
         if is_known || plan.result != Expected::Total {
             checks.push(check("the output and the guard behind it", plan, target)?);
         }
-        // The next element of an exclusive scan is its total.
-        let last = plan.n + u64::from(plan.problem.mode() == Mode::Exclusive);
-        if plan.stores_total() && is_known && last <= memory.loaded() {
-            let part = Plan { n: last.max(1), result: Expected::Total, ..plan.clone() };
+        if let Some(part) = total_of(plan, memory.loaded()).filter(|_| is_known) {
             checks.push(check("the total and the guard behind it", &part, total)?);
         }
         let guard = Plan { n: 0, result: Expected::Scan, ..plan.clone() };

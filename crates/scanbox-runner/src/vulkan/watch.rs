@@ -151,7 +151,7 @@ impl VulkanSession {
             self.memory.swap_inputs();
         }
         self.memory.forget();
-        let loaded = self.load(&problem, &input, n);
+        let loaded = self.load_all(&problem, &input, n);
         if other {
             self.memory.swap_inputs();
         }

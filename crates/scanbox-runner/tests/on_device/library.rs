@@ -8,7 +8,7 @@ use scanbox_kernels::packing::{PackBuilder, PackOrigin, pack_device, scan_proble
 use scanbox_kernels::plan::Plan;
 use scanbox_model::call_form::CallForm;
 use scanbox_model::config::{Arguments, Config};
-use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
+use scanbox_model::problem::{Element, InitSource, Mode, Operator, Placement, Problem, Total};
 use scanbox_model::record::{Cache, Status};
 use scanbox_pack::{ArgumentKind, Breakpoint, CallUse, ChoiceTable, Pack, PackProblem, Promises};
 use scanbox_runner::backend::Backend;
@@ -35,7 +35,13 @@ fn pack(bench: &mut Bench, labels: &[(&str, bool)], problem: &Problem, built: &P
         };
         let ranked = builder.add_all(&compiler(), [(label.to_owned(), recipe)]).unwrap();
         measured.push(ChoiceTable {
-            call_use: CallUse { arguments, n_on_device, ..CallUse::default() },
+            call_use: CallUse {
+                arguments,
+                n_on_device,
+                total: problem.has_total(),
+                init_in_memory: problem.reads_init(),
+                ..CallUse::default()
+            },
             needs: catalog::needs(&config, &device),
             breakpoints: vec![Breakpoint { from: 1, ranked, worst_loss_ppm: None }],
         });
@@ -62,7 +68,10 @@ fn the_library_is_timed_and_right() {
     let Some(mut bench) = device() else { return };
     let exclusive =
         Problem::new(Mode::Exclusive, Element::U32, Operator::Add, None, Placement::OutOfPlace).unwrap();
-    for problem in [Problem::default(), exclusive] {
+    let begins =
+        Problem::new(Mode::Exclusive, Element::U32, Operator::Add, Some("7"), Placement::OutOfPlace).unwrap();
+    let in_memory = begins.with_operands(Total::Stored, InitSource::Memory).unwrap();
+    for problem in [Problem::default(), exclusive, in_memory] {
         let labels = [(PUSH, false), (PUSH, true), (BLOCK, false), (BAKED, false)];
         let pack = pack(&mut bench, &labels, &problem, &problem);
         bench.device().load(&problem, &RANDOM, 70_001).unwrap();
@@ -74,7 +83,7 @@ fn the_library_is_timed_and_right() {
             (BLOCK, CallForm::LibraryUpdated, false),
             (BAKED, CallForm::Library, false),
         ] {
-            if form != CallForm::Library && problem != Problem::default() {
+            if form != CallForm::Library && problem == exclusive {
                 continue;
             }
             for n in [1, 70_001] {

@@ -10,6 +10,7 @@ mod fallback;
 mod guarantees;
 mod harness;
 mod library;
+mod operands;
 mod operators;
 mod order;
 mod problems;

@@ -2,8 +2,9 @@
 
 use scanbox_analysis::ranges::NEAR_PPM;
 use scanbox_kernels::catalog::Variant;
+use scanbox_kernels::packing::scan_problem;
 use scanbox_model::problem::{Mode, Problem};
-use scanbox_pack::{ArgumentKind, CallTrait, CallUse};
+use scanbox_pack::{ArgumentKind, CallTrait, CallUse, PackProblem};
 
 /// Which uses a pack is for: those that have nothing beside these.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,7 +23,8 @@ impl UseSet {
     }
 
     /// The uses of a problem: with pushed arguments and with a line any combination, as far as the problem has it; with
-    /// baked ones those that are told how many elements there are.
+    /// baked ones those that are told how many elements there are. All of them have the total and the initial value in
+    /// memory that the problem has, named or not.
     pub fn uses(&self, problem: &Problem) -> Vec<CallUse> {
         let mut uses = Vec::new();
         for arguments in [ArgumentKind::Pushed, ArgumentKind::Line, ArgumentKind::Baked] {
@@ -38,8 +40,11 @@ impl UseSet {
                 };
                 let goes = (!call_use.total || problem.mode() != Mode::Reduce)
                     && (!call_use.init_in_memory || problem.init_words().is_some())
-                    && (!call_use.n_on_device || arguments != ArgumentKind::Baked);
-                if goes && CallTrait::of(call_use).all(|what| self.0.contains(&what)) {
+                    && (!call_use.n_on_device || arguments != ArgumentKind::Baked)
+                    && call_use.total >= problem.has_total()
+                    && call_use.init_in_memory >= problem.reads_init();
+                if goes && CallTrait::of(beside_problem(call_use, problem)).all(|what| self.0.contains(&what))
+                {
                     uses.push(call_use);
                 }
             }
@@ -54,27 +59,64 @@ impl UseSet {
     }
 }
 
+/// The problem that a use is packed for, of those whose rows there are of the same scan: the one that has most of what
+/// the use has in memory.
+pub(super) fn whose(call_use: CallUse, problem: &Problem, all: &[Problem]) -> Problem {
+    let scan = scan_problem(problem);
+    let more = |other: &Problem| {
+        let beside = beside_problem(call_use, other);
+        usize::from(beside.total) + usize::from(beside.init_in_memory)
+    };
+    let goes = |other: &&Problem| {
+        call_use.total >= other.has_total()
+            && call_use.init_in_memory >= other.reads_init()
+            && scan_problem(other) == scan
+    };
+    all.iter().filter(goes).min_by_key(|other| (more(other), **other)).copied().unwrap_or(*problem)
+}
+
+/// Adds a problem. Those that differ in what stands in memory beside the arrays are one scan in several uses.
+pub(super) fn join(packed: &mut Vec<PackProblem>, new: PackProblem) {
+    let Some(scan) = packed.iter_mut().find(|other| other.scan == new.scan) else {
+        packed.push(new);
+        return;
+    };
+    scan.measured.extend(new.measured);
+    for table in new.portable {
+        if !scan.portable.contains(&table) {
+            scan.portable.push(table);
+        }
+    }
+}
+
+/// What a use has beside what its problem has.
+fn beside_problem(call_use: CallUse, problem: &Problem) -> CallUse {
+    let total = call_use.total && !problem.has_total();
+    let init_in_memory = call_use.init_in_memory && !problem.reads_init();
+    CallUse { total, init_in_memory, ..call_use }
+}
+
 /// The build of a kernel for a use.
 pub(super) fn variant(call_use: CallUse) -> Variant {
     let CallUse { n_on_device, total, init_in_memory, any_element, .. } = call_use;
     Variant { max_n: n_on_device.then_some(0), total, init_in_memory, any_element, ..Variant::default() }
 }
 
-/// Whether it is the use that sweeps measure: calls that are told everything.
-pub(super) fn is_ordinary(call_use: CallUse) -> bool {
-    call_use == CallUse { arguments: call_use.arguments, ..CallUse::default() }
+/// Whether it is the use that sweeps of a problem measure: calls that are told everything.
+pub(super) fn is_ordinary(call_use: CallUse, problem: &Problem) -> bool {
+    beside_problem(call_use, problem) == CallUse { arguments: call_use.arguments, ..CallUse::default() }
 }
 
-/// How many traits a use has beside where its arguments are.
-fn traits_beside_arguments(call_use: CallUse) -> usize {
-    CallTrait::of(call_use).skip(1).count()
+/// How many traits a use has beside where its arguments are, and beside its problem.
+fn more_traits(call_use: CallUse, problem: &Problem) -> usize {
+    CallTrait::of(beside_problem(call_use, problem)).skip(1).count()
 }
 
 /// How many kernels a set of promises has for a use at most. Each is a build of its own, and few that are good in
 /// different places are nearly as fast as all; those that clear their memory are good in fewer places. Of uses with
 /// many traits there are many, and few programs have one.
-pub(super) fn most_kernels(call_use: CallUse) -> Option<usize> {
-    match traits_beside_arguments(call_use) {
+pub(super) fn most_kernels(call_use: CallUse, problem: &Problem) -> Option<usize> {
+    match more_traits(call_use, problem) {
         0 => None,
         1 if call_use.scratch_overwritten => Some(4),
         1 | 2 => Some(3),
@@ -84,8 +126,8 @@ pub(super) fn most_kernels(call_use: CallUse) -> Option<usize> {
 
 /// By how much more promises have to make a use faster on average to be worth a table, in parts per million: what is
 /// nearer is chance, and of uses with many traits there are many.
-pub(super) fn worth_ppm(call_use: CallUse) -> u32 {
-    match traits_beside_arguments(call_use) {
+pub(super) fn worth_ppm(call_use: CallUse, problem: &Problem) -> u32 {
+    match more_traits(call_use, problem) {
         0 => 0,
         1 => NEAR_PPM,
         _ => 5 * NEAR_PPM,
@@ -94,6 +136,7 @@ pub(super) fn worth_ppm(call_use: CallUse) -> u32 {
 
 /// Whether rows are about its calls: its kernels are built as those that were measured, or find in memory alone how
 /// many elements there are.
-pub(super) fn is_measured(call_use: CallUse) -> bool {
-    !call_use.total && !call_use.init_in_memory && !call_use.any_element
+pub(super) fn is_measured(call_use: CallUse, problem: &Problem) -> bool {
+    let more = beside_problem(call_use, problem);
+    !more.total && !more.init_in_memory && !more.any_element
 }

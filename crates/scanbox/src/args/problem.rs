@@ -6,7 +6,7 @@ use clap::Args;
 use scanbox_kernels::input::{Input, InputKind};
 use scanbox_kernels::operator_file::OperatorFile;
 use scanbox_model::config::Parameter;
-use scanbox_model::problem::{Direction, Element, Mode, Operator, Placement, Problem};
+use scanbox_model::problem::{Direction, Element, InitSource, Mode, Operator, Placement, Problem, Total};
 
 use crate::exit::UsageError;
 
@@ -59,6 +59,14 @@ pub struct ProblemArgs {
     /// the initial value
     #[arg(help_heading = HEADING, long)]
     reverse: bool,
+
+    /// The scan also stores the total of all elements: what would come next
+    #[arg(help_heading = HEADING, long)]
+    total: bool,
+
+    /// The initial value is read from memory when a call runs
+    #[arg(help_heading = HEADING, long)]
+    init_in_memory: bool,
 }
 
 impl ProblemArgs {
@@ -89,11 +97,17 @@ impl ProblemArgs {
                 None => Ok(problem),
             };
             let problem = problem.map_err(|reason| UsageError(format!("--init: {reason}")))?;
-            return Ok((problem.in_direction(direction), Some(file)));
+            return Ok((self.with_operands(problem.in_direction(direction))?, Some(file)));
         }
         let problem = Problem::new(self.mode, self.element, self.op, self.init.as_deref(), placement)
             .map_err(UsageError)?;
-        Ok((problem.in_direction(direction), None))
+        Ok((self.with_operands(problem.in_direction(direction))?, None))
+    }
+
+    fn with_operands(&self, problem: Problem) -> Result<Problem, UsageError> {
+        let total = if self.total { Total::Stored } else { Total::Absent };
+        let source = if self.init_in_memory { InitSource::Memory } else { InitSource::Arguments };
+        problem.with_operands(total, source).map_err(UsageError)
     }
 }
 

@@ -12,7 +12,7 @@ use scanbox_model::api::Api;
 use scanbox_model::config::Parameter;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::nearest::hint;
-use scanbox_model::problem::{Direction, Element, Mode, Operator, Placement, Problem};
+use scanbox_model::problem::{Direction, Element, InitSource, Mode, Operator, Placement, Problem, Total};
 use scanbox_model::record::Clock;
 use scanbox_pack::{CallTrait, Promises};
 use scanbox_session::device::remembered::remember_refuted;
@@ -64,22 +64,27 @@ pub fn subgroup_size(text: &str) -> Result<Option<u32>, String> {
     size.map(Some).ok_or_else(|| format!("`{text}` is not a subgroup size: 4, 8, 16, 32, 64, 128, or none"))
 }
 
-/// A problem in one word: `u32:add:exclusive`, `f32:max:inclusive:in-place`, `u32:add:inclusive:init=7:reverse`.
+/// A problem in one word: `u32:add:exclusive`, `f32:max:inclusive:in-place`, `u32:add:inclusive:init=7:reverse`,
+/// `u32:add:exclusive:total:init-in-memory`.
 pub fn problem(text: &str) -> Result<Problem, String> {
     let words: Vec<&str> = text.split(':').collect();
     let [element, operator, mode, more @ ..] = &*words else {
         return Err(format!("`{text}` is not of the form TYPE:OPERATOR:MODE, as u32:add:exclusive"));
     };
     let (mut placement, mut direction, mut init) = (Placement::OutOfPlace, Direction::Forward, None);
+    let (mut total, mut init_source) = (Total::Absent, InitSource::Arguments);
     for word in more {
         match (*word, word.strip_prefix("init=")) {
             ("in-place", _) => placement = Placement::InPlace,
             ("reverse", _) => direction = Direction::Reverse,
+            ("total", _) => total = Total::Stored,
+            ("init-in-memory", _) => init_source = InitSource::Memory,
             (_, Some(value)) => init = Some(value),
             _ => {
                 return Err(format!(
-                    "`{word}` in `{text}`: behind TYPE:OPERATOR:MODE there are in-place, reverse and init=VALUE{}",
-                    hint(word, ["in-place", "reverse", "init=VALUE"])
+                    "`{word}` in `{text}`: behind TYPE:OPERATOR:MODE there are in-place, reverse, init=VALUE, total and \
+                     init-in-memory{}",
+                    hint(word, ["in-place", "reverse", "init=VALUE", "total", "init-in-memory"])
                 ));
             }
         }
@@ -91,7 +96,7 @@ pub fn problem(text: &str) -> Result<Problem, String> {
     }
     let (element, operator) = (Element::from_word(element)?, Operator::from_word(operator)?);
     let problem = Problem::new(Mode::from_word(mode)?, element, operator, init, placement)?;
-    Ok(problem.in_direction(direction))
+    problem.in_direction(direction).with_operands(total, init_source)
 }
 
 /// A use.

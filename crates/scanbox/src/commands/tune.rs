@@ -54,12 +54,15 @@ pub struct TuneArgs {
     #[arg(long, default_value = "0", value_name = "DEVICE")]
     device: String,
 
-    /// What is computed, as TYPE:OPERATOR:MODE with :in-place behind, for example u32:add:exclusive
+    /// What is computed, as TYPE:OPERATOR:MODE with :in-place, :reverse, :init=VALUE, :total or :init-in-memory behind,
+    /// for example u32:add:exclusive
     #[arg(
         long,
         value_name = "PROBLEM",
         value_parser = problem,
-        conflicts_with_all = ["op", "element", "operator", "mode", "init", "in_place"]
+        conflicts_with_all = [
+            "op", "element", "operator", "mode", "init", "in_place", "reverse", "total", "init_in_memory",
+        ]
     )]
     problem: Option<Problem>,
 

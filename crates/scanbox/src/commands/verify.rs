@@ -90,7 +90,7 @@ pub struct VerifyArgs {
         value_name = "FILE",
         num_args = 0..,
         conflicts_with_all = ["configs", "sizes", "thorough", "shard", "op", "element", "operator", "mode", "init",
-            "in_place", "inputs", "seed", "timeout", "blocking", "budget", "fail_fast", "format"]
+            "in_place", "reverse", "total", "init_in_memory", "inputs", "seed", "timeout", "blocking", "budget", "fail_fast", "format"]
     )]
     list_pairs: Option<Vec<PathBuf>>,
 

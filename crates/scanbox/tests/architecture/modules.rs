@@ -120,6 +120,7 @@ const CIRCLES: &[(&str, &[&str])] = &[
             "vulkan::memory",
             "vulkan::pipeline",
             "vulkan::timing",
+            "vulkan::total",
             "vulkan::twin",
             "vulkan::watch",
         ],

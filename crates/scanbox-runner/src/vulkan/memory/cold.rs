@@ -115,14 +115,13 @@ impl Memory {
         self.cold.as_ref().map_or(1, |cold| cold.slots)
     }
 
-    /// Input and output of a slot, modulo the number of slots. Slot 0 is the ordinary pair, which needs no others.
-    pub fn slot(&self, slot: u64) -> Result<[BufferOffset<'_>; 2], Failure> {
+    /// Input and output of a plan in a slot, modulo the number of slots. Slot 0 is the ordinary pair, which needs no
+    /// others.
+    pub fn slot(&self, plan: &Plan, slot: u64) -> Result<[BufferOffset<'_>; 2], Failure> {
         let missing = || Failure::new(Status::RuntimeError, "no input is loaded");
         let (input, output) = self.input_and_output().ok_or_else(missing)?;
-        let begin = |bytes: u64| self.large.as_ref().map_or(0, |large| large.end_of(bytes));
-        let begin = self.cold.as_ref().map_or(0, |cold| begin(cold.bytes));
-        let ordinary =
-            [BufferOffset { buffer: input, offset: begin }, BufferOffset { buffer: output, offset: 0 }];
+        let offset = self.begin(plan);
+        let ordinary = [BufferOffset { buffer: input, offset }, BufferOffset { buffer: output, offset: 0 }];
         let Some(cold) = self.cold.as_ref().filter(|cold| !slot.is_multiple_of(cold.slots)) else {
             return Ok(ordinary);
         };

@@ -18,7 +18,7 @@ use crate::vulkan::device::Gpu;
 /// large.
 const CHUNK: usize = 1 << 22;
 /// What vectors of all elements begin at multiples of, in bytes.
-const MOST_VECTOR_BYTES: u64 = 64;
+pub(super) const MOST_VECTOR_BYTES: u64 = 64;
 /// Chunks on their way: one is made while the other one is sent.
 pub(super) const SLOTS: usize = 2;
 

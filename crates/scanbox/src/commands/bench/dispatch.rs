@@ -24,8 +24,8 @@ pub struct DispatchArgs {
     #[arg(
         long,
         conflicts_with_all = [
-            "configs", "from", "kernel", "blocking", "op", "element", "operator", "mode", "init", "in_place", "input",
-            "buffers", "scratch", "baseline", "with", "plot", "summary",
+            "configs", "from", "kernel", "blocking", "op", "element", "operator", "mode", "init", "in_place",
+            "reverse", "total", "init_in_memory", "input", "buffers", "scratch", "baseline", "with", "plot", "summary",
             // What needs --blocking is not refused for that where something else is at odds with it.
             "prove", "plots", "baseline_subjects",
         ]

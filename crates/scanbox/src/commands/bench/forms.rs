@@ -81,6 +81,9 @@ fn has_calls(
     n: u64,
     device: &DeviceProfile,
 ) -> Result<(), String> {
+    if variant.of_problem(problem) == Variant::default().of_problem(problem) {
+        return Err(format!("the ordinary call of {problem} is one"));
+    }
     let plan = catalog::plan_variant(config, variant, problem, n, device);
     match plan.map_err(|one| format!("{} ({})", one.detail, one.rule))? {
         plan if plan.is_baked() => {
