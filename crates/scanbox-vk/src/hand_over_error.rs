@@ -166,8 +166,8 @@ impl fmt::Display for HandOverError {
             ),
             Self::NotOffered { feature } => write!(
                 f,
-                "{feature} is missing: the device does not offer it, or the instance does not show it; was the instance \
-                 made for Vulkan 1.3 (`ApplicationInfo::api_version`)?",
+                "{feature} is missing: the device does not offer it, or the instance does not show it; was the \
+                 instance made for Vulkan 1.3 (`ApplicationInfo::api_version`)?",
             ),
             Self::NoKernel { problem, why, mend } => {
                 write!(f, "the pack has no kernel for {problem} that runs here: {}", why.join("; "))?;
@@ -180,7 +180,8 @@ impl fmt::Display for HandOverError {
             ),
             Self::TooLarge { n, max } => write!(
                 f,
-                "{n} elements, and the scan was made for {max} at most: make it for as many (`max_n`), or scan in parts",
+                "{n} elements, and the scan was made for {max} at most: make it for as many (`max_n`), or scan \
+                 in parts",
             ),
             Self::Misaligned { what: what @ (Operand::Input | Operand::Output), address, needed } => write!(
                 f,
@@ -227,7 +228,8 @@ impl fmt::Display for HandOverError {
             ),
             Self::NullAddress { what } => write!(
                 f,
-                "the address of {what} is 0, where no memory is: pass what `vkGetBufferDeviceAddress` says of its buffer",
+                "the address of {what} is 0, where no memory is: pass what `vkGetBufferDeviceAddress` says of its \
+                 buffer",
             ),
             Self::Missing { what } => write!(
                 f,

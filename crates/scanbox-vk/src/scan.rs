@@ -15,8 +15,8 @@ use crate::words::{described, pack_with};
 /// Scratch memory that calls of a scan need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScratchNeeds {
-    /// Bytes. Where they are 0 no memory is needed, and Vulkan has no such buffers: pass [`DeviceRange::default`], whose
-    /// address is 0.
+    /// Bytes. Where they are 0 no memory is needed, and Vulkan has no such buffers: pass [`DeviceRange::default`],
+    /// whose address is 0.
     pub bytes: u64,
     /// What its address is a multiple of, in bytes.
     pub alignment: u64,

@@ -105,9 +105,9 @@ pub(crate) fn not_there(data: &PackData, problem: &ScanProblem, call_use: CallUs
     let identity = usual(ScanMode::Exclusive, problem).map(|usual| usual.init);
     let words = element_bytes.div_ceil(4) as usize;
     if init.len() != words && (!init.is_empty() || (*mode == ScanMode::Exclusive && identity.is_some())) {
-        let has = init.len();
+        let has = 4 * init.len();
         let why =
-            format!("an element of {element} has {words} words of 32 bits, and the initial value has {has}");
+            format!("an element of {element} has {element_bytes} bytes, and the initial value has {has}");
         return [why, "pass all words of an element (`ScanProblem::begin_with`)".to_owned()];
     }
     // No pack has such a problem.

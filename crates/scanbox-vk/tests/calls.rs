@@ -150,6 +150,18 @@ fn what_is_wrong_with_a_call_is_said_and_nothing_recorded() {
     assert_eq!(driver::commands(), [""; 0]);
 }
 
+/// Vulkan has no buffers of 0 bytes.
+#[test]
+fn scans_without_scratch_memory_take_address_0() {
+    let scan = scan(100, KEPT);
+    assert_eq!(scan.scratch().bytes, 0);
+    let scratch = DeviceRange::default();
+    assert_eq!(recorded(&scan, &ScanCall { scratch, ..call(100) }).unwrap().len(), 3);
+    // SAFETY: this device takes everything.
+    assert_eq!(unsafe { scan.cmd_prepare(vk::CommandBuffer::null(), scratch) }, Ok(()));
+    assert_eq!(driver::commands(), [""; 0]);
+}
+
 /// The pack of tests with `change` in the recipe of calls that count themselves, and that alone.
 fn with_turning(scan: ScanProblem, call_use: CallUse, change: impl FnOnce(&mut Recipe<u16>)) -> Scan {
     let mut data = test_data();

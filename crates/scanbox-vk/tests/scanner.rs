@@ -346,7 +346,7 @@ fn what_there_is_no_kernel_for_is_said() {
         (halves, "f32 max reduce with initial value 0.5", any_device("f32:max:reduce:init=0.5")),
         (
             of_user.begin_with(&[7]),
-            "u32 mine inclusive with initial value 0x00000007",
+            "u32 mine inclusive with initial value 7",
             "`scanbox pack --operator FILE`".into(),
         ),
     ] {
@@ -358,7 +358,7 @@ fn what_there_is_no_kernel_for_is_said() {
     }
     let wide = ScanProblem::built_in(ScanMode::Inclusive, "i64", "min").unwrap();
     for (problem, said) in [
-        (sum().begin_with(&[7, 0]), "has 1 words of 32 bits, and the initial value has 2; pass all words"),
+        (sum().begin_with(&[7, 0]), "of u32 has 4 bytes, and the initial value has 8; pass all words"),
         (ScanProblem { mode: ScanMode::Exclusive, ..sum() }, "and the initial value has 0; pass all words"),
         (wide.clone().begin_with(&[u32::MAX; 2]), "with initial value -1 that runs here"),
         (wide.begin_with(&[u32::MAX, u32::MAX >> 1]), "changes nothing; leave it out"),
