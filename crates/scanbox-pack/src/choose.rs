@@ -158,7 +158,7 @@ pub enum NotChosen {
 impl fmt::Display for NotChosen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::OtherScan => f.write_str("the pack has no such scan: make one with it"),
+            Self::OtherScan => f.write_str("the pack has no such scan"),
             Self::OtherUse => f.write_str("the pack has the scan, and no kernel for this use of it"),
             Self::OtherSize { n, most } => write!(
                 f,

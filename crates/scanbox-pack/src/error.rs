@@ -6,7 +6,9 @@ use std::fmt;
 use crate::version::{MAJOR, MINOR};
 
 /// Why something is no pack that can be used.
-#[derive(Debug, Clone, PartialEq, Eq)]
+///
+/// Its `Debug` is its `Display`: a `main` that returns an error prints the former, and the text says what to do.
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PackError {
     /// It does not begin as packs do.
@@ -85,6 +87,12 @@ impl fmt::Display for PackError {
                  again",
             ),
         }
+    }
+}
+
+impl fmt::Debug for PackError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -56,14 +56,15 @@ impl PackContents<'_> {
         let device = &data.device;
         let kinds: usize = data.modules.iter().map(|module| 4 * module.words.len()).sum();
         writeln!(out, "{}: {}, of which modules {}", self.name, bytes_text(self.bytes), bytes_text(kinds))?;
+        // A pack that was made without a device has no ids and no driver.
+        let is_of_device = device.vendor_id != 0 || device.device_id != 0 || !device.driver.is_empty();
+        let ids = if is_of_device {
+            format!(" (vendor {:#06x}, device {:#06x})", device.vendor_id, device.device_id)
+        } else {
+            String::new()
+        };
         let facts = [
-            (
-                "device",
-                format!(
-                    "{} (vendor {:#06x}, device {:#06x})",
-                    device.name, device.vendor_id, device.device_id
-                ),
-            ),
+            ("device", format!("{}{ids}", device.name)),
             ("driver", device.driver.clone()),
             ("keeps", device.keeps.to_string()),
             (
@@ -76,7 +77,7 @@ impl PackContents<'_> {
                 format!("{}, {}", plural(data.recipes.len(), "recipe"), plural(data.modules.len(), "module")),
             ),
         ];
-        for (name, fact) in facts {
+        for (name, fact) in facts.into_iter().filter(|(_, fact)| !fact.is_empty()) {
             writeln!(out, "{name:<9} {fact}")?;
         }
         let style = Format::Table.style(width);

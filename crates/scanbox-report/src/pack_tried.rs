@@ -1,6 +1,6 @@
 //! How the kernels of a pack did on a device.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use scanbox_model::record::Status;
@@ -11,6 +11,9 @@ use serde::Serialize;
 
 use crate::document::{Document, Format, write_json};
 use crate::terminal::fold;
+
+/// How the reason begins of what is for other subgroups; their size follows ([`scanbox_pack::choose::Lack`]).
+const NO_SUBGROUPS: &str = "the device has no subgroups of ";
 
 /// What became of the kernels of a pack.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -55,8 +58,30 @@ impl PackTried<'_> {
         counts
     }
 
+    /// Why kernels were not tried, and how many for each reason; all subgroup sizes that the device lacks are one.
+    fn left_out(&self) -> BTreeMap<String, usize> {
+        let (mut sizes, mut of_sizes) = (BTreeSet::new(), 0);
+        let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
+        for verdict in self.verdicts.iter().filter(|verdict| verdict.status == Status::Unsupported) {
+            let size = verdict.reason.strip_prefix(NO_SUBGROUPS);
+            match size.and_then(|size| size.parse::<u32>().ok()) {
+                Some(size) => {
+                    sizes.insert(size);
+                    of_sizes += 1;
+                }
+                None => *reasons.entry(verdict.reason.clone()).or_default() += 1,
+            }
+        }
+        let mut sizes: Vec<String> = sizes.into_iter().map(|size| size.to_string()).collect();
+        if let Some(last) = sizes.pop() {
+            let last = if sizes.is_empty() { last } else { format!("{} or {last}", sizes.join(", ")) };
+            reasons.insert(format!("{NO_SUBGROUPS}{last}"), of_sizes);
+        }
+        reasons
+    }
+
     fn table(&self, width: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
-        let TriedCounts { right, wrong, failed, not_tried } = self.counts();
+        let TriedCounts { right, wrong, failed, .. } = self.counts();
         let (calls, elements) = self
             .verdicts
             .iter()
@@ -68,21 +93,23 @@ impl PackTried<'_> {
             "{} right, each use counted: {calls} calls, {elements} elements compared",
             kernels(right)
         )?;
-        for (count, what) in [(wrong, "wrong"), (failed, "failed"), (not_tried, "not tried")] {
+        for (count, what) in [(wrong, "wrong"), (failed, "failed")] {
             if count > 0 {
                 writeln!(out, "{} {what}", kernels(count))?;
             }
         }
-        let mut reasons: BTreeMap<(&str, bool), Vec<&str>> = BTreeMap::new();
-        for verdict in self.verdicts.iter().filter(|verdict| verdict.status != Status::Ok) {
-            let is_left_out = verdict.status == Status::Unsupported;
-            reasons.entry((&verdict.reason, is_left_out)).or_default().push(&verdict.what);
+        let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        let tried = |verdict: &&PackVerdict| !matches!(verdict.status, Status::Ok | Status::Unsupported);
+        for verdict in self.verdicts.iter().filter(tried) {
+            reasons.entry(&verdict.reason).or_default().push(&verdict.what);
         }
-        for ((reason, is_left_out), what) in reasons {
+        for (reason, what) in reasons {
             let first = what.first().copied().unwrap_or_default();
             let more = if what.len() > 1 { format!(" and {} more", what.len() - 1) } else { String::new() };
-            let word = if is_left_out { "not tried: " } else { "" };
-            writeln!(out, "{}", fold("  ", &format!("{first}{more}: {word}{reason}"), 4, width))?;
+            writeln!(out, "{}", fold("  ", &format!("{first}{more}: {reason}"), 4, width))?;
+        }
+        for (reason, count) in self.left_out() {
+            writeln!(out, "{}", fold("", &format!("{count} not tried: {reason}"), 2, width))?;
         }
         match self.trouble {
             Some(trouble) => {

@@ -142,7 +142,10 @@ pub fn for_any_device(problems: &[Problem], compiler: &Compiler, wish: &PackWish
     for &problem in problems {
         let tables = portable::tables(&mut builder, compiler, problem, &device, wish)?;
         if tables.is_empty() {
-            bail!("{problem}: no kernel for any device has one of these uses: --uses takes others");
+            bail!(
+                "{problem}: no kernel for any device has one of these uses: kernels for any device take pushed \
+                 arguments only (--uses pushed); for line and baked, tune this device: `scanbox tune`"
+            );
         }
         let scan = scan_problem(&problem);
         uses::join(&mut packed, PackProblem { scan, measured: Vec::new(), portable: tables });

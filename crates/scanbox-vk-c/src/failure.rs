@@ -58,10 +58,15 @@ impl Refusal {
 /// What errors name in Rust, and what that is in C.
 const IN_C: &[(&str, &str)] = &[
     ("`wanted`", "scanbox_wanted"),
+    ("`ApplicationInfo::api_version`", "VkApplicationInfo.apiVersion"),
     ("`ScannerInfo::enabled`", "scanbox_scanner_info.enabled"),
     ("`CallUse::any_element`", "SCANBOX_USE_ANY_ELEMENT"),
+    ("`CallUse::n_on_device`", "SCANBOX_USE_N_ON_DEVICE"),
     ("`CallUse::arguments`", "SCANBOX_USE_LINE, SCANBOX_USE_BAKED"),
     ("`CallUse`", "SCANBOX_USE_..."),
+    ("`CallLength::Host`", "scanbox_call.n"),
+    ("`CallLength::Device`", "scanbox_call.n_address"),
+    ("`ScanProblem::begin_with`", "scanbox_scan_info.init"),
     ("`Scan::scratch`", "scanbox_scan_scratch"),
     ("`Scan::cmd_scan`", "scanbox_cmd_scan"),
     ("`Scan::bind`", "scanbox_bound_create"),
@@ -72,15 +77,17 @@ impl From<HandOverError> for Refusal {
         use HandOverError as E;
         let result = match &error {
             E::Pack(_) => ScanboxResult::BadPack,
-            E::Lacks { .. } => ScanboxResult::Lacks,
+            E::Lacks { .. } | E::NotOffered { .. } => ScanboxResult::Lacks,
             E::NoKernel { .. } => ScanboxResult::NoKernel,
-            E::TooLarge { .. } => ScanboxResult::TooLarge,
-            E::Misaligned { .. } => ScanboxResult::Misaligned,
+            E::TooLarge { .. } | E::TooLargeForKernels { .. } => ScanboxResult::TooLarge,
+            E::Misaligned { .. } | E::InsideElement { .. } => ScanboxResult::Misaligned,
             E::TooSmall { .. } => ScanboxResult::TooSmall,
             E::Overlap { .. } | E::NotInPlace { .. } => ScanboxResult::Overlap,
-            E::Missing { .. } | E::Unexpected { .. } | E::OtherArguments { .. } | E::BoundToOther { .. } => {
-                ScanboxResult::OtherUse
-            }
+            E::Missing { .. }
+            | E::NullAddress { .. }
+            | E::Unexpected { .. }
+            | E::OtherArguments { .. }
+            | E::BoundToOther { .. } => ScanboxResult::OtherUse,
             E::Vulkan { .. } => ScanboxResult::Vulkan,
             _ => ScanboxResult::Internal,
         };
@@ -155,7 +162,13 @@ mod tests {
         let mut errors = vec![
             E::Pack(PackError::NotAPack),
             E::Lacks { feature: "shaderInt64" },
-            E::NoKernel { problem: "u32 add".to_owned(), why: vec!["it is so".to_owned()] },
+            E::NotOffered { feature: "maintenance4" },
+            E::NoKernel {
+                problem: "u32 add".to_owned(),
+                why: vec!["it is so".to_owned()],
+                mend: "pass all words of an element (`ScanProblem::begin_with`)".to_owned(),
+            },
+            E::TooLargeForKernels { max_n: 2, most: 1 },
             E::TooLarge { n: 2, max: 1 },
             E::NotInPlace { input: 1, output: 2 },
             E::BoundToOther { what },
@@ -165,6 +178,8 @@ mod tests {
             errors.push(E::Misaligned { what, address: 4, needed: 16 });
             errors.push(E::TooSmall { what, bytes: 4, needed: 16 });
             errors.push(E::Overlap { one: what, other: Operand::Output });
+            errors.push(E::InsideElement { what, address: 2, element_bytes: 4 });
+            errors.push(E::NullAddress { what });
             errors.push(E::Missing { what });
             errors.push(E::Unexpected { what });
         }

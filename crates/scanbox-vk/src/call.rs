@@ -33,14 +33,15 @@ pub struct ScanCall {
     pub input: DeviceRange,
     /// Where the scan goes: of a reduction one element, of a scan in place the input.
     pub output: DeviceRange,
-    /// Scratch memory, as large and aligned as [`crate::Scan::scratch`] says. No other call that may run at the same
-    /// time has it.
+    /// Scratch memory, as large and aligned as [`crate::Scan::scratch`] says; where that says 0 bytes, address 0. No
+    /// other call that may run at the same time has it.
     pub scratch: DeviceRange,
     /// How many elements there are.
     pub n: CallLength,
-    /// The address of what an exclusive scan begins with, where the scan was made for that.
+    /// The address of the element that the scan or reduction begins with, where the scan was made for that
+    /// ([`CallUse::init_in_memory`]).
     pub init: Option<u64>,
-    /// The address where the total goes, where the scan was made for that.
+    /// The address where the total goes, where the scan was made for that ([`CallUse::total`]).
     pub total: Option<u64>,
 }
 
@@ -73,7 +74,8 @@ pub(crate) struct CheckedCall {
 fn given(what: Operand, address: Option<u64>, wanted: bool, alignment: u64) -> Result<u64, HandOverError> {
     match (address, wanted) {
         (None, false) => Ok(0),
-        (None | Some(0), true) => Err(HandOverError::Missing { what }),
+        (None, true) => Err(HandOverError::Missing { what }),
+        (Some(0), true) => Err(HandOverError::NullAddress { what }),
         (Some(_), false) => Err(HandOverError::Unexpected { what }),
         (Some(address), true) => aligned(what, address, alignment).map(|()| address),
     }
@@ -88,10 +90,16 @@ pub(crate) fn aligned(what: Operand, address: u64, needed: u64) -> Result<(), Ha
     }
 }
 
+/// An array that begins where an element may.
+fn at_element(what: Operand, address: u64, element_bytes: u64) -> Result<(), HandOverError> {
+    let inside = HandOverError::InsideElement { what, address, element_bytes };
+    aligned(what, address, element_bytes).map_err(|_| inside)
+}
+
 /// Memory that is there, and has so many bytes.
 pub(crate) fn large_enough(what: Operand, range: DeviceRange, needed: u64) -> Result<(), HandOverError> {
     if range.address == 0 {
-        Err(HandOverError::Missing { what })
+        Err(HandOverError::NullAddress { what })
     } else if range.bytes < needed {
         Err(HandOverError::TooSmall { what, bytes: range.bytes, needed })
     } else if range.address.checked_add(needed).is_none() {
@@ -149,11 +157,11 @@ impl CallRules {
         let (read, written) = (n * element_bytes, self.output_bytes(n));
         if n > 0 {
             large_enough(Operand::Input, input, read)?;
-            aligned(Operand::Input, input.address, element_bytes)?;
+            at_element(Operand::Input, input.address, element_bytes)?;
         }
         if written > 0 {
             large_enough(Operand::Output, output, written)?;
-            aligned(Operand::Output, output.address, element_bytes)?;
+            at_element(Operand::Output, output.address, element_bytes)?;
         }
         self.check_scratch(scratch)?;
         if self.in_place && n > 0 && input.address != output.address {

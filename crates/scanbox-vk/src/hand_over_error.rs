@@ -40,7 +40,9 @@ impl fmt::Display for Operand {
 }
 
 /// Why a scan cannot be made or recorded. Where recording says this, nothing was recorded.
-#[derive(Debug, Clone, PartialEq, Eq)]
+///
+/// Its `Debug` is its `Display`: a `main` that returns an error prints the former, and the text says what to do.
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HandOverError {
     /// The pack cannot be read.
@@ -50,14 +52,28 @@ pub enum HandOverError {
         /// Its name in Vulkan.
         feature: &'static str,
     },
+    /// The device does not offer something that kernels cannot do without, or the instance does not let it be seen.
+    NotOffered {
+        /// Its name in Vulkan.
+        feature: &'static str,
+    },
     /// The pack has nothing that runs here.
     NoKernel {
         /// For what.
         problem: String,
         /// Why not: of each kernel that was tried, or of the pack.
         why: Vec<String>,
+        /// What to do, where that is another pack or another problem; otherwise empty, and the reasons say it.
+        mend: String,
     },
-    /// More elements than the scan was made for, or than any kernel takes.
+    /// A scan was to be made for more elements than any kernel of the pack takes.
+    TooLargeForKernels {
+        /// Elements.
+        max_n: u64,
+        /// The most that a kernel takes.
+        most: u64,
+    },
+    /// More elements than the scan was made for.
     TooLarge {
         /// Elements.
         n: u64,
@@ -72,6 +88,15 @@ pub enum HandOverError {
         address: u64,
         /// What that has to be a multiple of, in bytes.
         needed: u64,
+    },
+    /// An array begins between the bytes of an element.
+    InsideElement {
+        /// Which.
+        what: Operand,
+        /// Where it begins.
+        address: u64,
+        /// Bytes of an element.
+        element_bytes: u64,
     },
     /// Memory has fewer bytes than the call touches.
     TooSmall {
@@ -96,8 +121,13 @@ pub enum HandOverError {
         /// Where the output does.
         output: u64,
     },
-    /// The scan was made for calls that name this, and the call does not, or by a null address.
+    /// The scan was made for calls that name this, and the call does not.
     Missing {
+        /// What.
+        what: Operand,
+    },
+    /// The call names this by address 0, where no memory is.
+    NullAddress {
         /// What.
         what: Operand,
     },
@@ -134,19 +164,34 @@ impl fmt::Display for HandOverError {
                 "{feature} is missing: where the device has it, enable it when the device is made (`wanted` says what \
                  to enable), and say so in `ScannerInfo::enabled`",
             ),
-            Self::NoKernel { problem, why } => {
+            Self::NotOffered { feature } => write!(
+                f,
+                "{feature} is missing: the device does not offer it, or the instance does not show it; was the \
+                 instance made for Vulkan 1.3 (`ApplicationInfo::api_version`)?",
+            ),
+            Self::NoKernel { problem, why, mend } => {
                 write!(f, "the pack has no kernel for {problem} that runs here: {}", why.join("; "))?;
-                f.write_str("; make a pack with it on this device (`scanbox tune`, `scanbox pack`)")
+                if mend.is_empty() { Ok(()) } else { write!(f, "; {mend}") }
             }
+            Self::TooLargeForKernels { max_n, most } => write!(
+                f,
+                "max_n is {max_n}, and no kernel of the pack takes more than {most} elements here: make the scan for \
+                 {most}, and scan in parts",
+            ),
             Self::TooLarge { n, max } => write!(
                 f,
-                "{n} elements, and there may be {max}: make the scan for as many, or scan in parts where no kernel \
-                 takes more",
+                "{n} elements, and the scan was made for {max} at most: make it for as many (`max_n`), or scan \
+                 in parts",
             ),
             Self::Misaligned { what: what @ (Operand::Input | Operand::Output), address, needed } => write!(
                 f,
                 "{what} begins at {address:#x}, which is not a multiple of {needed} bytes: begin there, or make the scan \
                  for arrays at any element (`CallUse::any_element`), which begin at multiples of an element",
+            ),
+            Self::InsideElement { what, address, element_bytes } => write!(
+                f,
+                "{what} begins at {address:#x}, between the bytes of an element: begin at a multiple of its \
+                 {element_bytes} bytes",
             ),
             Self::Misaligned { what, address, needed } => {
                 write!(f, "{what} begins at {address:#x}, which is not a multiple of {needed} bytes: move it there")
@@ -160,15 +205,31 @@ impl fmt::Display for HandOverError {
                 "{what} has {bytes} bytes, and the call touches {needed}: pass all of it, or fewer elements (where the \
                  device says how many there are, memory has to have room for the most that the scan was made for)",
             ),
-            Self::Overlap { one, other } => write!(
+            Self::Overlap { one: one @ Operand::Output, other: other @ Operand::Input } => write!(
                 f,
                 "{one} and {other} overlap: keep them apart (a scan in place is another problem, whose input and \
                  output are the same)",
             ),
+            Self::Overlap { one, other } => {
+                write!(f, "{one} and {other} overlap: keep them apart, since one of them is written")
+            }
             Self::NotInPlace { input, output } => write!(
                 f,
                 "a scan in place has its input at {input:#x} and its output at {output:#x}: pass the same memory \
                  twice, or make the scan out of place",
+            ),
+            Self::Missing { what: Operand::Length } => f.write_str(
+                "n comes from the host (`CallLength::Host`), and the scan reads it from memory: pass \
+                 `CallLength::Device`, or make the scan without `CallUse::n_on_device`",
+            ),
+            Self::Unexpected { what: Operand::Length } => f.write_str(
+                "n is in memory (`CallLength::Device`), and the scan takes it from the host: pass `CallLength::Host`, \
+                 or make the scan with `CallUse::n_on_device`",
+            ),
+            Self::NullAddress { what } => write!(
+                f,
+                "the address of {what} is 0, where no memory is: pass what `vkGetBufferDeviceAddress` says of its \
+                 buffer",
             ),
             Self::Missing { what } => write!(
                 f,
@@ -196,6 +257,12 @@ impl fmt::Display for HandOverError {
                 "{call} failed: {result}; the validation layer may say more, and memory may have run out",
             ),
         }
+    }
+}
+
+impl fmt::Debug for HandOverError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

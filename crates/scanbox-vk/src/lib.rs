@@ -30,6 +30,7 @@ mod scanner;
 mod scan;
 mod scan_maker;
 mod bound;
+mod words;
 
 pub use bound::{Bound, LineBuffer, LineNeeds};
 pub use call::{CallLength, DeviceRange, ScanCall};

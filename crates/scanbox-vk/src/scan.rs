@@ -8,13 +8,15 @@ use scanbox_pack::{ArgumentKind, Reason, Recipe, ScanMode, ScanProblem, Step};
 use crate::call::{CallRules, CheckedCall, DeviceRange, SCRATCH_ALIGNMENT, ScanCall, aligned};
 use crate::hand_over_error::{HandOverError, Operand};
 use crate::record::{Access, Dispatch, record};
-use crate::scanner::{Scanner, described};
+use crate::scanner::Scanner;
 use crate::step::{CallMemory, pushed};
+use crate::words::{described, pack_with};
 
 /// Scratch memory that calls of a scan need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScratchNeeds {
-    /// Bytes; 0: none.
+    /// Bytes. Where they are 0 no memory is needed, and Vulkan has no such buffers: pass [`DeviceRange::default`],
+    /// whose address is 0.
     pub bytes: u64,
     /// What its address is a multiple of, in bytes.
     pub alignment: u64,
@@ -187,7 +189,8 @@ impl ScanParts {
 
     pub fn no_kernel(&self, why: String) -> HandOverError {
         let Self { problem, rules, .. } = self;
-        HandOverError::NoKernel { problem: described(problem, rules.call_use), why: vec![why] }
+        let mend = pack_with(problem, rules.call_use, None);
+        HandOverError::NoKernel { problem: described(problem, rules.call_use), why: vec![why], mend }
     }
 
     /// A step of a kernel whose pipelines read push constants.

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use ash::vk;
+use scanbox_pack::choose::Lack;
 use scanbox_pack::{CallUse, NotChosen, Recipe, ScanProblem, Wish};
 
 use crate::call::{CallRules, SCRATCH_ALIGNMENT};
 use crate::hand_over_error::HandOverError;
 use crate::ranges::{RangeChoice, ranges};
 use crate::scan::{RangeKernel, Scan, ScanParts, ScanRange};
-use crate::scanner::{Scanner, described};
+use crate::scanner::Scanner;
+use crate::words::{described, not_there, pack_with};
 
 impl Scanner {
     /// A scan of up to `max_n` elements, by the best kernels that the pack has for them on this device. Makes their
@@ -17,8 +19,8 @@ impl Scanner {
     /// kernel that comes next in the pack takes its place, at last the portable one.
     ///
     /// # Errors
-    /// [`HandOverError::NoKernel`] where the pack has nothing that runs here, [`HandOverError::TooLarge`] where it has
-    /// nothing for as many elements.
+    /// [`HandOverError::NoKernel`] where the pack has nothing that runs here, [`HandOverError::TooLargeForKernels`]
+    /// where it has nothing for as many elements.
     pub fn scan(&self, problem: &ScanProblem, max_n: u64, call_use: CallUse) -> Result<Scan, HandOverError> {
         let max_n = max_n.max(1);
         let choices = |any_element| {
@@ -28,7 +30,7 @@ impl Scanner {
                 promised: self.parts.promises,
             };
             ranges(&self.parts.pack, &wish, &self.parts.facts.seen(), max_n)
-                .map_err(|why| refusal(problem, call_use, max_n, why))
+                .map_err(|why| self.refusal(problem, call_use, max_n, why))
         };
         let wanted = choices(call_use.any_element)?;
         let mut maker = ScanMaker::new(self, problem, max_n, call_use);
@@ -45,15 +47,30 @@ impl Scanner {
         }
         maker.finish(&wanted)
     }
-}
 
-/// Why there is no scan, for people.
-fn refusal(problem: &ScanProblem, call_use: CallUse, max_n: u64, why: NotChosen) -> HandOverError {
-    match why {
-        NotChosen::OtherSize { most, .. } if most > 0 && most < max_n => {
-            HandOverError::TooLarge { n: max_n, max: most }
-        }
-        _ => HandOverError::NoKernel { problem: described(problem, call_use), why: vec![why.to_string()] },
+    /// Why there is no scan, and what to do, for people.
+    fn refusal(&self, problem: &ScanProblem, call_use: CallUse, max_n: u64, why: NotChosen) -> HandOverError {
+        let [text, mend] = match why {
+            NotChosen::OtherSize { most, .. } if most > 0 && most < max_n => {
+                return HandOverError::TooLargeForKernels { max_n, most };
+            }
+            NotChosen::OtherScan => not_there(self.parts.pack.data(), problem, call_use),
+            NotChosen::OtherUse | NotChosen::NotPromised(_) => {
+                [why.to_string(), pack_with(problem, call_use, None)]
+            }
+            NotChosen::Lacks(Lack::SubgroupSize(_)) => {
+                let own = self.parts.facts.seen().subgroup_size;
+                [why.to_string(), pack_with(problem, call_use, Some(own))]
+            }
+            // Their texts say what to do, and another pack does not help.
+            NotChosen::OtherSize { .. } | NotChosen::Lacks(Lack::Features(_)) => {
+                [why.to_string(), String::new()]
+            }
+            NotChosen::Lacks(Lack::WorkgroupSize(_) | Lack::SharedBytes(_)) => {
+                [why.to_string(), pack_with(problem, call_use, None)]
+            }
+        };
+        HandOverError::NoKernel { problem: described(problem, call_use), why: vec![text], mend }
     }
 }
 
@@ -106,7 +123,8 @@ impl<'a> ScanMaker<'a> {
     }
 
     fn no_kernel(&self, why: Vec<String>) -> HandOverError {
-        HandOverError::NoKernel { problem: described(self.problem, self.call_use), why }
+        let mend = pack_with(self.problem, self.call_use, None);
+        HandOverError::NoKernel { problem: described(self.problem, self.call_use), why, mend }
     }
 
     /// The kernel of a recipe, for as many elements too.

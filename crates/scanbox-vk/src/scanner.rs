@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ash::vk;
-use scanbox_pack::{ArgumentKind, CallSizes, CallUse, Pack, Promises, Reason, Recipe, ScanProblem};
+use scanbox_pack::{ArgumentKind, CallSizes, Pack, Promises, Reason, Recipe};
 
 use crate::device_facts::DeviceFacts;
 use crate::features::Features;
@@ -116,28 +116,6 @@ impl Scanner {
     pub fn pack(&self) -> &Pack {
         &self.parts.pack
     }
-}
-
-/// A problem and its use, for messages.
-pub(crate) fn described(problem: &ScanProblem, call_use: CallUse) -> String {
-    let ScanProblem { mode, element, operator, in_place, reverse, .. } = problem;
-    let CallUse { n_on_device, total, init_in_memory, scratch_overwritten, arguments, any_element } =
-        call_use;
-    let mut text = format!("{element} {operator} {mode:?}").to_lowercase();
-    for (holds, words) in [
-        (*in_place, " in place"),
-        (*reverse, " from the last element on"),
-        (n_on_device, ", number of elements on the device"),
-        (total, ", total beside"),
-        (init_in_memory, ", initial value in memory"),
-        (scratch_overwritten, ", scratch memory overwritten between calls"),
-        (arguments == ArgumentKind::Line, ", arguments in lines"),
-        (arguments == ArgumentKind::Baked, ", arguments as constants"),
-        (any_element, ", arrays at any element"),
-    ] {
-        text += if holds { words } else { "" };
-    }
-    text
 }
 
 impl ScannerParts {

@@ -31,12 +31,12 @@ pub unsafe fn wanted(
     // SAFETY: the caller sees to the device.
     let properties = unsafe { instance.get_physical_device_properties(physical) };
     if properties.api_version < vk::API_VERSION_1_3 {
-        return Err(HandOverError::Lacks { feature: "Vulkan 1.3" });
+        return Err(HandOverError::NotOffered { feature: "Vulkan 1.3" });
     }
     // SAFETY: the caller sees to the device, which knows Vulkan 1.3.
     let mut offered = unsafe { Features::of(instance, physical) };
     if let Some(feature) = offered.missing().next() {
-        return Err(HandOverError::Lacks { feature });
+        return Err(HandOverError::NotOffered { feature });
     }
     let mut features = Features::to_enable(offered.optional());
     let mut extensions = Vec::new();

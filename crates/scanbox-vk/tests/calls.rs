@@ -16,7 +16,12 @@ fn the_number_of_elements_may_stand_in_memory() {
     let commands = recorded(&scan, &on_device(64)).unwrap();
     assert_eq!(commands.last().unwrap(), "dispatch 2 1 1", "as many as the most elements need");
     assert_eq!(recorded(&scan, &call(10)), Err(HandOverError::Missing { what: Operand::Length }));
-    assert_eq!(recorded(&scan, &on_device(0)), Err(HandOverError::Missing { what: Operand::Length }));
+    let text = HandOverError::Missing { what: Operand::Length }.to_string();
+    assert!(
+        text.contains("pass `CallLength::Device`, or make the scan without `CallUse::n_on_device`"),
+        "{text}"
+    );
+    assert_eq!(recorded(&scan, &on_device(0)), Err(HandOverError::NullAddress { what: Operand::Length }));
     let misaligned = HandOverError::Misaligned { what: Operand::Length, address: 66, needed: 4 };
     assert_eq!(recorded(&scan, &on_device(66)), Err(misaligned));
     let small = ScanCall { input: DeviceRange { address: INPUT, bytes: 3999 }, ..on_device(64) };
@@ -48,9 +53,11 @@ fn vectors_are_used_where_they_may_begin() {
     for (input, output) in [(4, 0), (0, 4), (12, 8)] {
         assert_eq!(scratch(at(input, output).unwrap()), scratch(at(4, 4).unwrap()));
     }
-    let misaligned = |what, address| HandOverError::Misaligned { what, address, needed: 4 };
-    assert_eq!(at(2, 0), Err(misaligned(Operand::Input, INPUT + 2)));
-    assert_eq!(at(0, 1), Err(misaligned(Operand::Output, OUTPUT + 1)));
+    let inside = |what, address| HandOverError::InsideElement { what, address, element_bytes: 4 };
+    assert_eq!(at(2, 0), Err(inside(Operand::Input, INPUT + 2)));
+    assert_eq!(at(0, 1), Err(inside(Operand::Output, OUTPUT + 1)));
+    let text = at(2, 0).unwrap_err().to_string();
+    assert!(text.ends_with("begin at a multiple of its 4 bytes") && !text.contains("any_element"), "{text}");
     // Without that use there are vectors alone.
     let scan = crate::scanner::scan(10_000, KEPT);
     let mut call = call(5000);
@@ -71,7 +78,7 @@ fn what_is_wrong_with_a_call_is_said_and_nothing_recorded() {
     };
     let (input, output, scratch) = (Operand::Input, Operand::Output, Operand::Scratch);
     let range = |address, bytes| DeviceRange { address, bytes };
-    check(call(10_001), HandOverError::TooLarge { n: 10_001, max: 10_000 }, "10001 elements");
+    check(call(10_001), HandOverError::TooLarge { n: 10_001, max: 10_000 }, "was made for 10000 at most");
     check(
         ScanCall { input: range(INPUT, 19_999), ..good },
         HandOverError::TooSmall { what: input, bytes: 19_999, needed: 20_000 },
@@ -102,10 +109,14 @@ fn what_is_wrong_with_a_call_is_said_and_nothing_recorded() {
     for what in [input, output, scratch] {
         let null = |other| if other == what { range(0, 1 << 36) } else { range(1 << 40, 1 << 36) };
         let call = ScanCall { input: null(input), output: null(output), scratch: null(scratch), ..good };
-        check(call, HandOverError::Missing { what }, "the call has none");
+        check(call, HandOverError::NullAddress { what }, &format!("the address of {what} is 0"));
     }
     let overlap = |one, other| HandOverError::Overlap { one, other };
-    check(ScanCall { output: good.input, ..good }, overlap(output, input), "keep them apart");
+    check(
+        ScanCall { output: good.input, ..good },
+        overlap(output, input),
+        "a scan in place is another problem",
+    );
     check(
         ScanCall { output: range(INPUT + 19_984, 1 << 36), ..good },
         overlap(output, input),
@@ -114,7 +125,7 @@ fn what_is_wrong_with_a_call_is_said_and_nothing_recorded() {
     check(
         ScanCall { scratch: range(OUTPUT + 19_968, 1 << 36), ..good },
         overlap(scratch, output),
-        "scratch memory and output overlap",
+        "scratch memory and output overlap: keep them apart, since one of them is written",
     );
     check(
         ScanCall { input: range(SCRATCH + needed - 16, 1 << 36), ..good },
@@ -128,10 +139,26 @@ fn what_is_wrong_with_a_call_is_said_and_nothing_recorded() {
     check(ScanCall { init: Some(64), ..good }, unexpected(Operand::Init), "made for calls without it");
     check(ScanCall { total: Some(64), ..good }, unexpected(Operand::Total), "the call has total");
     let n = CallLength::Device { address: 64 };
-    check(ScanCall { n, ..good }, unexpected(Operand::Length), "the call has number of elements");
+    check(
+        ScanCall { n, ..good },
+        unexpected(Operand::Length),
+        "pass `CallLength::Host`, or make the scan with",
+    );
     // SAFETY: this device takes everything.
     let prepared = unsafe { scan.cmd_prepare(vk::CommandBuffer::null(), range(SCRATCH, 8)) };
     assert_eq!(prepared, Err(HandOverError::TooSmall { what: scratch, bytes: 8, needed }));
+    assert_eq!(driver::commands(), [""; 0]);
+}
+
+/// Vulkan has no buffers of 0 bytes.
+#[test]
+fn scans_without_scratch_memory_take_address_0() {
+    let scan = scan(100, KEPT);
+    assert_eq!(scan.scratch().bytes, 0);
+    let scratch = DeviceRange::default();
+    assert_eq!(recorded(&scan, &ScanCall { scratch, ..call(100) }).unwrap().len(), 3);
+    // SAFETY: this device takes everything.
+    assert_eq!(unsafe { scan.cmd_prepare(vk::CommandBuffer::null(), scratch) }, Ok(()));
     assert_eq!(driver::commands(), [""; 0]);
 }
 
@@ -172,7 +199,7 @@ fn totals_and_initial_values_have_addresses() {
     assert!(commands[0].ends_with("64, 0, 0, 1000]") && commands[2] == "dispatch 1 1 1", "{commands:?}");
     assert_eq!(with(7, None, Some(128)), Err(HandOverError::Missing { what: Operand::Init }));
     assert_eq!(with(7, Some(64), None), Err(HandOverError::Missing { what: Operand::Total }));
-    assert_eq!(with(7, Some(64), Some(0)), Err(HandOverError::Missing { what: Operand::Total }));
+    assert_eq!(with(7, Some(64), Some(0)), Err(HandOverError::NullAddress { what: Operand::Total }));
     let misaligned = HandOverError::Misaligned { what: Operand::Total, address: 130, needed: 4 };
     assert_eq!(with(7, Some(64), Some(130)), Err(misaligned));
     let overlap = |one, other| Err(HandOverError::Overlap { one, other });

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use ash::vk::Handle as _;
 use ash::{khr, vk};
 use scanbox_pack::layout::STATES_OFFSET;
-use scanbox_pack::{ArgumentKind, CallUse, Pack, PackData, Promises, Reason, RecipePasses, ScanProblem};
+use scanbox_pack::{
+    ArgumentKind, CallUse, Pack, PackData, Promises, Reason, RecipePasses, ScanMode, ScanProblem,
+};
 use scanbox_vk::{
     Access, CallLength, DeviceRange, Features, HandOverError, Scan, ScanCall, Scanner, ScannerInfo, Wanted,
     wanted,
@@ -14,7 +16,7 @@ use scanbox_vk::{
 use crate::bound::data_for;
 use crate::driver;
 use crate::instance::{FakeDevice, instance};
-use crate::packs::{ANY_ELEMENT, KEPT, OVERWRITTEN, data, sum};
+use crate::packs::{ANY_ELEMENT, IN_LINE, KEPT, ON_DEVICE, OVERWRITTEN, data, sum};
 
 const BARRIER: &str = "barrier COMPUTE_SHADER SHADER_STORAGE_READ | SHADER_STORAGE_WRITE > \
                        COMPUTE_SHADER SHADER_STORAGE_READ | SHADER_STORAGE_WRITE";
@@ -120,8 +122,12 @@ fn a_device_is_asked_for_what_it_has() {
     assert_eq!((features.v10.shader_float64, extensions.len()), (vk::TRUE, 0));
     let mut lacking = full.clone();
     lacking.features.v12.buffer_device_address = vk::FALSE;
-    let lacks = |feature| HandOverError::Lacks { feature };
-    assert_eq!(ask(lacking).unwrap_err(), lacks("bufferDeviceAddress"));
+    let lacks = |feature| HandOverError::NotOffered { feature };
+    let missing = ask(lacking).unwrap_err();
+    assert_eq!(missing, lacks("bufferDeviceAddress"));
+    // An instance of an older version shows less than the device has; and who asked `wanted` is not sent there.
+    let text = missing.to_string();
+    assert!(text.contains("was the instance made for Vulkan 1.3") && !text.contains("`wanted`"), "{text}");
     let old = FakeDevice { api_version: vk::API_VERSION_1_2, ..full };
     assert_eq!(ask(old).unwrap_err(), lacks("Vulkan 1.3"));
 }
@@ -323,10 +329,10 @@ fn a_pipeline_that_cannot_be_made_gives_way_to_the_next() {
     alone.problems[0].portable.clear();
     let scanner = scanner(alone);
     let refused = scanner.scan(&sum(), 10_000, KEPT).unwrap_err();
-    let HandOverError::NoKernel { problem, why } = &refused else { panic!("{refused}") };
+    let HandOverError::NoKernel { problem, why, .. } = &refused else { panic!("{refused}") };
     assert_eq!((&problem[..], why.len()), ("u32 add inclusive", 2));
     assert_eq!(why[0], "pers: its pipeline cannot be made: A host memory allocation has failed");
-    assert!(refused.to_string().contains("make a pack with it on this device"), "{refused}");
+    assert!(refused.to_string().contains("device: `scanbox tune --problem u32:add:inclusive`"), "{refused}");
     // A smaller scan has no need of it.
     let scan = scanner.scan(&sum(), 4999, KEPT).unwrap();
     assert_eq!(scan.chosen(4999).label, "one");
@@ -370,15 +376,85 @@ fn what_there_is_no_kernel_for_is_said() {
         let error = scanner.scan(problem, max_n, call_use).unwrap_err();
         (error.to_string(), error)
     };
-    let (text, _) = refused(&ScanProblem { operator: "max".into(), ..sum() }, 100, KEPT);
-    assert!(
-        text.contains("no kernel for u32 max inclusive that runs here: the pack has no such scan"),
-        "{text}"
-    );
+    // What `main` prints of an error that it returns is what helps.
+    let (text, error) = refused(&ScanProblem { operator: "max".into(), ..sum() }, 100, KEPT);
+    assert_eq!(format!("{error:?}"), text);
+    let any_device = |word| format!("`scanbox pack --any-device {word} -o my.scanpack`");
+    let exclusive = ScanProblem::built_in(ScanMode::Exclusive, "u32", "add").unwrap();
+    let of_user = ScanProblem { operator: "mine".into(), operator_hash: "77".into(), ..sum() };
+    let halves =
+        ScanProblem::built_in(ScanMode::Reduce, "f32", "max").unwrap().begin_with(&[0.5_f32.to_bits()]);
+    for (problem, named, mend) in [
+        (
+            ScanProblem { operator: "max".into(), ..sum() },
+            "u32 max inclusive",
+            any_device("u32:max:inclusive"),
+        ),
+        (
+            sum().begin_with(&[7]),
+            "u32 add inclusive with initial value 7",
+            any_device("u32:add:inclusive:init=7"),
+        ),
+        (exclusive.clone(), "u32 add exclusive", any_device("u32:add:exclusive")),
+        (
+            exclusive.in_place().reversed(),
+            "u32 add exclusive in place from the last element on",
+            any_device("u32:add:exclusive:in-place:reverse"),
+        ),
+        (halves, "f32 max reduce with initial value 0.5", any_device("f32:max:reduce:init=0.5")),
+        (
+            of_user.begin_with(&[7]),
+            "u32 mine inclusive with initial value 7",
+            "`scanbox pack --operator FILE`".into(),
+        ),
+    ] {
+        let (text, _) = refused(&problem, 100, KEPT);
+        let said = format!(
+            "no kernel for {named} that runs here: the pack has no such scan; it has u32 add inclusive; make a pack"
+        );
+        assert!(text.contains(&said) && text.ends_with(&mend), "{text}");
+    }
+    let wide = ScanProblem::built_in(ScanMode::Inclusive, "i64", "min").unwrap();
+    for (problem, said) in [
+        (sum().begin_with(&[7, 0]), "of u32 has 4 bytes, and the initial value has 8; pass all words"),
+        (ScanProblem { mode: ScanMode::Exclusive, ..sum() }, "and the initial value has 0; pass all words"),
+        (wide.clone().begin_with(&[u32::MAX; 2]), "with initial value -1 that runs here"),
+        (wide.begin_with(&[u32::MAX, u32::MAX >> 1]), "changes nothing; leave it out"),
+    ] {
+        let (text, _) = refused(&problem, 100, KEPT);
+        assert!(text.contains(said), "{text}");
+    }
+    // A pack with that initial value, and many others, does not have the scan without one.
+    let mut data = test_data();
+    data.problems[0].scan = sum().begin_with(&[7]);
+    for operator in ["min", "max", "and", "or", "xor"] {
+        let mut other = data.problems[0].clone();
+        other.scan = ScanProblem { operator: operator.into(), ..sum() };
+        data.problems.push(other);
+    }
+    let text = self::scanner(data).scan(&sum(), 100, KEPT).unwrap_err().to_string();
+    let has = "it has u32 add inclusive with initial value 7, u32 min inclusive, u32 max inclusive, u32 and inclusive, \
+               2 more;";
+    assert!(text.contains(has), "{text}");
     let (text, _) = refused(&sum(), 100, CallUse { total: true, n_on_device: true, ..KEPT });
     assert!(text.contains("number of elements on the device, total beside"), "{text}");
-    let (_, error) = refused(&sum(), (1 << 30) + 1, KEPT);
-    assert_eq!(error, HandOverError::TooLarge { n: (1 << 30) + 1, max: 1 << 30 });
+    assert!(text.ends_with(&any_device("u32:add:inclusive")), "{text}");
+    // Kernels for any device take pushed arguments alone.
+    let (text, _) = refused(&sum(), 100, CallUse { total: true, ..IN_LINE });
+    assert!(text.ends_with("device: `scanbox tune --problem u32:add:inclusive`"), "{text}");
+    let (text, error) = refused(&sum(), (1 << 30) + 1, KEPT);
+    assert_eq!(error, HandOverError::TooLargeForKernels { max_n: (1 << 30) + 1, most: 1 << 30 });
+    assert!(text.ends_with("make the scan for 1073741824, and scan in parts"), "{text}");
+    // Where a feature is not enabled, another pack does not help; where there are other subgroups, one with them does.
+    let mut off = FakeDevice::default();
+    off.features.v10.shader_int64 = vk::FALSE;
+    let scanner = scanner_of(test_data(), off, &driver::device()).unwrap();
+    let text = scanner.scan(&sum(), 100, ON_DEVICE).unwrap_err().to_string();
+    assert!(text.contains("shaderInt64") && text.ends_with("enable it where the device has it"), "{text}");
+    let other = FakeDevice { device_id: 1, subgroups: [4, 4, 4], ..FakeDevice::default() };
+    let scanner = scanner_of(test_data(), other, &driver::device()).unwrap();
+    let text = scanner.scan(&sum(), 100, KEPT).unwrap_err().to_string();
+    assert!(text.ends_with(&any_device("u32:add:inclusive --portable 4")), "{text}");
     // A device that starts few workgroups has none for many elements.
     let few = FakeDevice { max_groups: [10, 1, 1], ..FakeDevice::default() };
     let scanner = scanner_of(test_data(), few, &driver::device()).unwrap();

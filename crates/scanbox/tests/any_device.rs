@@ -44,7 +44,7 @@ fn a_pack_is_made_without_rows_and_without_a_device() {
     };
     let few = ["--portable", "8,32", "--uses", "pushed,any-element"];
     let problems = ["--any-device", "i32:min:exclusive,f32:add:inclusive:in-place"];
-    pack(&[&problems[..], &few].concat(), 0, "any device");
+    pack(&[&problems[..], &few].concat(), 0, "device    any device\nkeeps ");
     let made = Pack::read(&fs::read(folder.path().join("any.scanpack")).unwrap()).unwrap();
     let least = ScanProblem::built_in(ScanMode::Exclusive, "i32", "min").unwrap();
     let in_place = ScanProblem::built_in(ScanMode::Inclusive, "f32", "add").unwrap().in_place();
@@ -54,6 +54,7 @@ fn a_pack_is_made_without_rows_and_without_a_device() {
     }
     assert_eq!((wrong_module_hash(&made), &*made.data().measured_utc), (None, ""));
 
+    pack(&["--any-device", "u32:add:inclusive", "--uses", "line"], 1, "take pushed arguments only");
     pack(&["--any-device", "u32"], 2, "TYPE:OPERATOR:MODE");
     pack(&["--any-device", "u32:plus:inclusive"], 2, "plus");
     pack(&["--any-device", "f32:xor:inclusive"], 2, "xor");

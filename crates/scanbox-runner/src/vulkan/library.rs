@@ -309,9 +309,11 @@ pub(super) fn bound(
 /// What the library refuses: a device that cannot run the kernel is no fault of it.
 pub(super) fn refused(error: HandOverError) -> Failure {
     let status = match &error {
-        HandOverError::NoKernel { .. } | HandOverError::Lacks { .. } | HandOverError::TooLarge { .. } => {
-            Status::Unsupported
-        }
+        HandOverError::NoKernel { .. }
+        | HandOverError::Lacks { .. }
+        | HandOverError::NotOffered { .. }
+        | HandOverError::TooLarge { .. }
+        | HandOverError::TooLargeForKernels { .. } => Status::Unsupported,
         _ => Status::RuntimeError,
     };
     Failure::new(status, error.to_string())

@@ -215,6 +215,10 @@ impl VulkanSession {
     /// The scan of a kernel, as a program makes it.
     fn scan_of(&self, kernel: &PackedKernel) -> Result<Scan, Failure> {
         let scanner = scanner(&self.gpu, Arc::clone(&kernel.pack), Promises::ALL)?;
-        scanner.scan(&kernel.scan, kernel.max_n, kernel.call_use).map_err(refused)
+        scanner.scan(&kernel.scan, kernel.max_n, kernel.call_use).map_err(|error| match error {
+            // What is tried has its use in its name, and the pack has nothing else: many have the same reason.
+            HandOverError::NoKernel { why, .. } => Failure::new(Status::Unsupported, why.join("; ")),
+            other => refused(other),
+        })
     }
 }

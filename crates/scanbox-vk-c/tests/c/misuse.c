@@ -155,7 +155,7 @@ static void check_calls(const scanbox_scan *scan, const scanbox_scratch *scratch
     EXPECT(scanbox_cmd_scan(scan, commands, &call), SCANBOX_RESULT_INVALID_ARGUMENT, "sizeof(scanbox_call)");
     call.size = sizeof call;
     call.n = N;
-    EXPECT(scanbox_cmd_scan(scan, commands, &call), SCANBOX_RESULT_OTHER_USE, "input");
+    EXPECT(scanbox_cmd_scan(scan, commands, &call), SCANBOX_RESULT_OTHER_USE, "the address of input is 0");
     call.input.address = input_at;
     call.input.bytes = N * 4;
     call.output.address = output_at;
@@ -182,14 +182,14 @@ static void check_calls(const scanbox_scan *scan, const scanbox_scratch *scratch
     EXPECT(scanbox_cmd_scan(scan, commands, &call), SCANBOX_RESULT_OVERLAP, "in place");
     call.input.address = input_at;
     call.scratch.address = (output_at + 4 * N - 4) / 256 * 256;
-    EXPECT(scanbox_cmd_scan(scan, commands, &call), SCANBOX_RESULT_OVERLAP, "scratch");
+    EXPECT(scanbox_cmd_scan(scan, commands, &call), SCANBOX_RESULT_OVERLAP, "apart, since one of them is");
     call.scratch = room;
     call.n = N + 1;
     EXPECT(scanbox_cmd_scan(scan, commands, &call), SCANBOX_RESULT_TOO_LARGE, "100004");
     call.n_address = input_at;
     EXPECT(scanbox_cmd_scan(scan, commands, &call), SCANBOX_RESULT_INVALID_ARGUMENT, "n_address");
     call.n = 0;
-    EXPECT(scanbox_cmd_scan(scan, commands, &call), SCANBOX_RESULT_OTHER_USE, "number of elements");
+    EXPECT(scanbox_cmd_scan(scan, commands, &call), SCANBOX_RESULT_OTHER_USE, "pass scanbox_call.n, or");
     call.n = N;
     call.n_address = 0;
     call.total_address = input_at;
