@@ -132,10 +132,10 @@ fn features(capability: u32) -> Option<FeatureSet> {
 }
 
 /// An instruction: its place among the words of its module, its code, and its words behind the first one.
-type Instruction<'a> = (usize, u32, &'a [u32]);
+type SpirvInstruction<'a> = (usize, u32, &'a [u32]);
 
 /// The instructions of a module.
-fn instructions(words: &[u32]) -> Result<impl Iterator<Item = Result<Instruction<'_>, String>>, String> {
+fn instructions(words: &[u32]) -> Result<impl Iterator<Item = Result<SpirvInstruction<'_>, String>>, String> {
     let [magic, version, _, _, 0, ..] = words else {
         return Err(format!("{} words without the header of SPIR-V", words.len()));
     };

@@ -15,6 +15,7 @@ mod line;
 mod on_device;
 mod pipeline;
 mod push;
+mod reconvergence;
 mod record;
 mod scanner;
 mod shape;
