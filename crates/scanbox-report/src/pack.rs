@@ -76,7 +76,7 @@ impl PackContents<'_> {
             ),
         ];
         for (name, fact) in facts {
-            writeln!(out, "{name:<9} {fact}")?;
+            writeln!(out, "{}", fold(&format!("{name:<9} "), &fact, 10, width))?;
         }
         let style = Format::Table.style(width);
         for problem in &data.problems {

@@ -55,6 +55,8 @@ pub struct SweepJob {
     /// Make each pipeline right before its config runs, not all of them first: slower, but a driver that dies of a
     /// shader dies with a culprit.
     pub one_by_one: bool,
+    /// Measure sizes in turns: wherever the run has to stop, each size has about as many rows as any other.
+    pub in_turns: bool,
     /// What every row of the run says about its origin.
     pub origin: Origin,
 }
@@ -131,6 +133,19 @@ pub fn run<E: From<Failure>>(
     seconds.insert("compile", session.spent.compiling.as_secs_f64());
     seconds.insert("pipelines", session.spent.creating.as_secs_f64());
     Ok(session.outcome(end, seconds))
+}
+
+/// The first point of each size, then the second of each, and so on; within a turn as they came.
+fn in_turns(points: Vec<Point>) -> Vec<Point> {
+    let mut taken: BTreeMap<u64, usize> = BTreeMap::new();
+    let mut with_turn: Vec<(usize, Point)> = Vec::new();
+    for point in points {
+        let turn = taken.entry(point.n).or_default();
+        with_turn.push((*turn, point));
+        *turn += 1;
+    }
+    with_turn.sort_by_key(|(turn, _)| *turn);
+    with_turn.into_iter().map(|(_, point)| point).collect()
 }
 
 struct Sweep<'a, E> {
@@ -275,7 +290,7 @@ impl<E: From<Failure>> Sweep<'_, E> {
     fn shuffled(&self, mut points: Vec<Point>) -> Vec<Point> {
         points.sort();
         points.shuffle(&mut ChaCha8Rng::seed_from_u64(self.job.seed));
-        points
+        if self.job.in_turns { in_turns(points) } else { points }
     }
 
     /// Measures the ceiling of each size of the job that has none yet. A size where a copy is wrong has none: how fast

@@ -65,6 +65,8 @@ pub struct PackRows<'a> {
     pub compiler: &'a Compiler,
     /// Whether the rows are of other sources than the kernels: they choose, and nothing else is said of them.
     pub other_sources: bool,
+    /// Whether most points of their sweep have no row: these choose, and what others would have been worth is not known.
+    pub is_partial: bool,
 }
 
 /// A pack, and what is to be said of how it came about.
@@ -355,7 +357,7 @@ impl<'a> ProblemPacker<'a> {
         }
         ranges.extend(self.beyond(&grid, call_use));
         // Rows are about builds that differ in nothing from ordinary ones but in whose memory they are given.
-        let is_measured = uses::is_measured(call_use) && !self.rows.other_sources;
+        let is_measured = uses::is_measured(call_use) && !self.rows.other_sources && !self.rows.is_partial;
         let is_known = |range: &SizeRange| is_measured && !self.is_twin(&range.config);
         let of_kernels = grid.loss_of(&ranges);
         let loss = of_kernels.filter(|_| ranges.iter().all(is_known));

@@ -54,8 +54,8 @@ pub struct Asked {
     pub shared_device: bool,
     /// The configs that are anchors; none where sizes are not split.
     pub anchors: Anchors,
-    /// What comes before all other points, where time is short.
-    pub first: HashSet<Point>,
+    /// What comes before all other points, where time is short; sizes are then measured in turns.
+    pub first: Option<HashSet<Point>>,
 }
 
 /// What came of a sweep.
@@ -222,6 +222,7 @@ impl Asked {
             },
             seed: self.seed,
             protocol: self.protocol,
+            in_turns: self.first.is_some(),
             origin: Origin { run_id: format!("{}{suffix}", origin.run_id), ..origin },
         };
         file.begin_run(&settings.origin.run_id, self.seed, serde_json::to_value(settings.protocol)?)?;
@@ -340,6 +341,8 @@ pub struct Settings {
     pub seed: u64,
     /// How times are taken.
     pub protocol: Protocol,
+    /// Whether sizes are measured in turns.
+    pub in_turns: bool,
     /// What rows say about their origin.
     pub origin: Origin,
 }
@@ -418,6 +421,7 @@ impl Task for SweepTask<'_> {
             protocol: self.settings.protocol,
             order_start: self.rows,
             one_by_one,
+            in_turns: self.settings.in_turns,
             origin: self.settings.origin.clone(),
         })
     }
