@@ -4,15 +4,13 @@
 //! records leave through an observer, row by row.
 
 mod canary;
+mod order;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use rand::SeedableRng;
-use rand::seq::SliceRandom;
-use rand_chacha::ChaCha8Rng;
 use scanbox_kernels::catalog::{self, Variant};
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::{Input, InputKind};
@@ -23,6 +21,7 @@ use scanbox_model::units::{size_label, throughput_gbps};
 use serde::{Deserialize, Serialize};
 
 use self::canary::Canary;
+use self::order::in_order;
 use crate::backend::{Backend, Failure, TickInterval};
 use crate::measure::{Measurement, Protocol, measure};
 use crate::row::{Computation, Origin, blank_record, now_utc};
@@ -135,19 +134,6 @@ pub fn run<E: From<Failure>>(
     Ok(session.outcome(end, seconds))
 }
 
-/// The first point of each size, then the second of each, and so on; within a turn as they came.
-fn in_turns(points: Vec<Point>) -> Vec<Point> {
-    let mut taken: BTreeMap<u64, usize> = BTreeMap::new();
-    let mut with_turn: Vec<(usize, Point)> = Vec::new();
-    for point in points {
-        let turn = taken.entry(point.n).or_default();
-        with_turn.push((*turn, point));
-        *turn += 1;
-    }
-    with_turn.sort_by_key(|(turn, _)| *turn);
-    with_turn.into_iter().map(|(_, point)| point).collect()
-}
-
 struct Sweep<'a, E> {
     session: Session<'a>,
     job: &'a SweepJob,
@@ -172,14 +158,14 @@ impl<E: From<Failure>> Sweep<'_, E> {
         for (input, points) in self.points_by_input() {
             let points = self.load(input, points)?;
             self.measure_ceilings()?;
-            let points = self.shuffled(points);
+            let points = in_order(points, self.job);
             let mut again = Vec::new();
             if let Some(end) = self.measure_points(&points, input, Some(&mut again))? {
                 return Ok(end);
             }
             // Once, and only if the device is back.
             let again = self.worth_measuring_again(again)?;
-            let again = self.shuffled(again);
+            let again = in_order(again, self.job);
             if let Some(end) = self.measure_points(&again, input, None)? {
                 return Ok(end);
             }
@@ -284,13 +270,6 @@ impl<E: From<Failure>> Sweep<'_, E> {
         }
         self.spend("load", start);
         Ok(items.into_iter().filter_map(|(_, point)| point).collect())
-    }
-
-    /// The points in an order that favours no kernel and no size. It depends on the seed and the points alone.
-    fn shuffled(&self, mut points: Vec<Point>) -> Vec<Point> {
-        points.sort();
-        points.shuffle(&mut ChaCha8Rng::seed_from_u64(self.job.seed));
-        if self.job.in_turns { in_turns(points) } else { points }
     }
 
     /// Measures the ceiling of each size of the job that has none yet. A size where a copy is wrong has none: how fast

@@ -65,7 +65,7 @@ pub struct PackRows<'a> {
     pub compiler: &'a Compiler,
     /// Whether the rows are of other sources than the kernels: they choose, and nothing else is said of them.
     pub other_sources: bool,
-    /// Whether most points of their sweep have no row: these choose, and what others would have been worth is not known.
+    /// Whether most points of their sweep have no row: what those would have been worth is not known.
     pub is_partial: bool,
 }
 

@@ -290,7 +290,6 @@ impl Asked {
             protocol: self.protocol,
             empty_calls: false,
             one_by_one: false,
-            // Within the same second it is not the run before.
             origin: Origin { run_id: format!("{}-{what}", origin.run_id), ..origin },
         }
     }
