@@ -373,3 +373,17 @@ impl fmt::Display for Warning {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_as_an_option_takes_them() {
+        let check = |sizes: &[u64], expected: &str| assert_eq!(as_sizes(sizes), expected, "{sizes:?}");
+        check(&[4096, 8192, 16384], "2^12..2^14");
+        check(&[4096], "2^12");
+        check(&[4096, 16384], "2^12,2^14");
+        check(&[1000, 2000], "1000,2000");
+    }
+}
