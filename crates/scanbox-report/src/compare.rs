@@ -54,7 +54,7 @@ fn signed(share: f64) -> String {
 }
 
 /// A logarithm of times as words: how much slower, or faster.
-fn slower(log: f64) -> String {
+fn slower_or_faster(log: f64) -> String {
     let share = 100.0 * log.exp_m1();
     format!("{:.1} % {}", share.abs(), if share < 0.0 { "faster" } else { "slower" })
 }
@@ -157,7 +157,7 @@ fn device(comparison: &Comparison) -> String {
         ),
         None => format!(
             "{}, by what copies and scans have in common; `scanbox rerun` would measure the base again",
-            slower(device.lost)
+            slower_or_faster(device.lost)
         ),
     }
 }
@@ -172,13 +172,13 @@ fn measure_again(report: &CompareReport<'_>) -> Option<[String; 2]> {
     }
     let program = paste::program();
     // The file of pairs must not be there, so that another run of it has another name.
-    let pairs = (1..).map(|count| match count {
+    let mut pairs = (1..).map(|count| match count {
         1 => "pairs.csv".to_owned(),
         _ => format!("pairs.{count}.csv"),
     });
-    let pairs = pairs.into_iter().find(|pairs| !Path::new(pairs).exists())?;
-    let rerun = [&program, "rerun", base, new, "--program", "PROGRAM", "--out", &pairs];
-    let compare = [&program, "compare", base, new, "--pairs", &pairs];
+    let pairs = pairs.find(|pairs| !Path::new(pairs).exists())?;
+    let rerun: [&str; 8] = [&program, "rerun", base, new, "--program", "PROGRAM", "--out", &pairs];
+    let compare: [&str; 6] = [&program, "compare", base, new, "--pairs", &pairs];
     Some([paste::line(rerun), paste::line(compare)])
 }
 

@@ -8,7 +8,7 @@ use scanbox_model::config::Parameter;
 use scanbox_model::record::Status;
 use scanbox_model::units::size_label;
 
-use super::{line_name, signed, slower, threshold};
+use super::{line_name, signed, slower_or_faster, threshold};
 
 /// So many sizes are named one by one.
 const SIZES_NAMED: usize = 6;
@@ -192,7 +192,7 @@ fn no_regression(comparison: &Comparison, question: &CompareQuestion) -> String 
     let limit = threshold(question);
     let device = &comparison.device;
     let beside = match device.is_above(question.threshold) {
-        true => format!(" beside the device, which is {} as a whole", slower(device.lost)),
+        true => format!(" beside the device, which is {} as a whole", slower_or_faster(device.lost)),
         false => String::new(),
     };
     match faster.as_slice() {
@@ -226,7 +226,7 @@ fn inconclusive(comparison: &Comparison) -> String {
         return "MISSING: the base has no ok row, so there is nothing to compare".to_owned();
     }
     if !comparison.is_paired && comparison.drift.removed.abs() > DRIFT_LIMIT {
-        let drift = slower(comparison.drift.removed);
+        let drift = slower_or_faster(comparison.drift.removed);
         return format!(
             "UNCLEAR: the device as a whole is {drift}, and at another clock another config leads; measure again"
         );
@@ -267,12 +267,15 @@ fn inconclusive(comparison: &Comparison) -> String {
         return format!("UNCLEAR: too noisy to see a loss at {}; measure again", list(&blind));
     }
     if comparison.device.is_doubtful() {
-        let lost = slower(comparison.device.lost);
+        let lost = slower_or_faster(comparison.device.lost);
         return format!("UNCLEAR: the device as a whole is {lost}, or drifts; measure again");
     }
     if let Some(alone) = comparison.drift.scans_against_ceilings() {
-        return format!("UNCLEAR: scans as a whole are {} than copies would have it", slower(alone.ln_1p()));
+        return format!(
+            "UNCLEAR: scans as a whole are {} than copies would have it",
+            slower_or_faster(alone.ln_1p())
+        );
     }
-    let drift = slower(comparison.drift.removed);
+    let drift = slower_or_faster(comparison.drift.removed);
     format!("UNCLEAR: all sizes are {drift}, and no copies tell whether that is drift")
 }
