@@ -94,7 +94,10 @@ pub fn eligibility(
         }
     }
     if answer.kernels.is_empty() {
-        warnings.push(Warning::NoEligibleKernel { devices: names() });
+        warnings.push(Warning::NoEligibleKernel {
+            devices: names(),
+            covered: widest(devices, &measured).into_iter().collect(),
+        });
     }
     (answer, warnings)
 }

@@ -357,7 +357,11 @@ fn notice(table: &DeviceTable, warnings: &mut Vec<Warning>) {
         warnings.push(Warning::Distrusted { device: device(), points: table.distrusted.clone() });
     }
     if table.summary.replaced > 0 {
-        warnings.push(Warning::Replaced { device: device(), rows: table.summary.replaced });
+        warnings.push(Warning::Replaced {
+            several: table.files.len() > 1,
+            device: device(),
+            rows: table.summary.replaced,
+        });
     }
     if table.summary.without_time > 0 {
         warnings.push(Warning::WithoutTime { device: device(), rows: table.summary.without_time });

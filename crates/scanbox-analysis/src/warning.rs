@@ -47,6 +47,8 @@ pub enum Warning {
     },
     /// A device has several `ok` rows of one point; the last one is taken.
     Replaced {
+        /// Whether they are of several files.
+        several: bool,
         /// The device.
         device: String,
         /// Rows that were replaced.
@@ -112,6 +114,8 @@ pub enum Warning {
     NoEligibleKernel {
         /// The devices.
         devices: Vec<String>,
+        /// Sizes at which a kernel has an `ok` row on each of them; empty: there is none.
+        covered: Vec<u64>,
     },
     /// A device has no bandwidth to divide by.
     NoBandwidth {
@@ -205,6 +209,17 @@ pub(crate) fn size_list(sizes: &[u64]) -> String {
     words.join(", ")
 }
 
+/// Ascending sizes as an option takes them: as one range, where they are neighbouring powers of two.
+fn as_sizes(sizes: &[u64]) -> String {
+    let is_range = sizes.windows(2).all(|pair| pair[1] == 2 * pair[0]);
+    match sizes {
+        [first, .., last] if is_range && first.is_power_of_two() => {
+            format!("{}..{}", size_label(*first), size_label(*last))
+        }
+        _ => sizes.iter().map(|&n| size_label(n)).collect::<Vec<_>>().join(","),
+    }
+}
+
 /// How the warning about rows of a benchmark ends: beside a sweep they are what they should be.
 pub const NOT_PART: &str = "not part of these answers";
 
@@ -248,10 +263,11 @@ impl fmt::Display for Warning {
                     shown.join(", ")
                 )
             }
-            Self::Replaced { device, rows } => {
+            Self::Replaced { several, device, rows } => {
+                let compare = if *several { "; to compare two runs, use `scanbox compare`" } else { "" };
                 write!(
                     f,
-                    "{device}: {rows} ok rows are replaced by a later ok row of the same config and size"
+                    "{device}: {rows} ok rows are replaced by a later ok row of the same config and size{compare}"
                 )
             }
             Self::WithoutTime { device, rows } => {
@@ -322,12 +338,18 @@ impl fmt::Display for Warning {
                 devices.join(", "),
                 size_list(sizes)
             ),
-            Self::NoEligibleKernel { devices } => write!(
-                f,
-                "{}: no kernel has an ok row at every size of the comparison; no best kernel can be chosen \
-                 (--coverage chooses the sizes)",
-                devices.join(", ")
-            ),
+            Self::NoEligibleKernel { devices, covered } => {
+                let devices = devices.join(", ");
+                let what = match covered.is_empty() {
+                    true => "no kernel was measured at one size on all of them".to_owned(),
+                    false => format!("try --coverage {}", as_sizes(covered)),
+                };
+                write!(
+                    f,
+                    "{devices}: no kernel has an ok row at every size of the comparison; no best kernel can be chosen \
+                     ({what})"
+                )
+            }
             Self::SoftwareLeftOut { devices } => write!(
                 f,
                 "{}: a software device stays out of the answers across devices; --include-software takes it in",
@@ -349,5 +371,19 @@ impl fmt::Display for Warning {
                 size_list(sizes)
             ),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_as_an_option_takes_them() {
+        let check = |sizes: &[u64], expected: &str| assert_eq!(as_sizes(sizes), expected, "{sizes:?}");
+        check(&[4096, 8192, 16384], "2^12..2^14");
+        check(&[4096], "2^12");
+        check(&[4096, 16384], "2^12,2^14");
+        check(&[1000, 2000], "1000,2000");
     }
 }

@@ -104,6 +104,12 @@ fn the_last_row_of_a_point_counts() {
         at(failed(row(A, 64, 100, 1), Status::Timeout), "2025-11-21T09:00:00Z"),
     ];
     check(&rows, Runs::Latest, &[&[(100, 5.0)]], &["1 ok rows are replaced"]);
+    // Of two files they may have been meant as two runs.
+    for (other, is_told) in [("x.csv", false), ("y.csv", true)] {
+        let files = [source(&rows[..1]), RecordFile { name: other, ..source(&rows[1..2]) }];
+        let said = warnings(&tables_of(&files, Runs::Latest).1).join("; ");
+        assert_eq!(said.contains("to compare two runs, use `scanbox compare`"), is_told, "{said}");
+    }
 }
 
 #[test]
@@ -202,7 +208,7 @@ fn eligibility() {
         &[100, 200],
         &[],
         &[(A, "no row at 200"), (B, "no row at 100")],
-        &["2 of 4 points", "no kernel has an ok row"],
+        &["2 of 4 points", "no best kernel can be chosen (try --coverage 200)"],
     );
     // No size has every kernel: those with the most sizes are compared, here the one at the larger size.
     check_eligible(&crossed, None, &[200], &[B], &[(A, "no config at 200")], &[]);

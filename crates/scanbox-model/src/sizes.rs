@@ -80,6 +80,10 @@ fn number(text: &str) -> Result<u64, String> {
         }
     };
     match n {
+        // The rest of 3,000,000.
+        0 if text.len() > 1 => {
+            Err(format!("`{text}` is not a size: write no commas within a number, as 3000000"))
+        }
         0 => Err("a scan has at least one element".to_owned()),
         n if n > 1 << MAX_EXPONENT => Err(format!("`{text}` is above 2^{MAX_EXPONENT}")),
         n => Ok(n),

@@ -161,6 +161,7 @@ fn sizes() {
     check("2^10/2..2^11", Err("a power of two is written as 2^20"));
     check("3_000_000", Ok(&[3_000_000]));
     check("0", Err("at least one element"));
+    check("3,000,000", Err("no commas within a number"));
     check("2^41", Err("above 2^40"));
     check("9999999999999999", Err("above 2^40"));
     check("", Err("not a number"));

@@ -6,8 +6,9 @@ pub(crate) mod rows;
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::path::Path;
 
-use scanbox_analysis::compare::{CompareQuestion, Comparison, ConfigChange, LineChange, Verdict};
+use scanbox_analysis::compare::{CompareQuestion, Comparison, ConfigChange, LineChange, Outcome, Verdict};
 use scanbox_analysis::pairs::GroupChange;
 use scanbox_model::device_api::DeviceApi;
 use scanbox_model::record::Record;
@@ -16,6 +17,7 @@ use scanbox_model::units::{plural, size_label};
 pub use self::headline::headline;
 use super::document::{Document, Format};
 use super::grid::{Grid, GridColumn, Style};
+use super::paste;
 use super::terminal::fold;
 
 /// Single configs that are named in a table.
@@ -49,6 +51,12 @@ impl Document for CompareReport<'_> {
 /// A share as percent with a sign.
 fn signed(share: f64) -> String {
     format!("{:+.1}", 100.0 * share)
+}
+
+/// A logarithm of times as words: how much slower, or faster.
+fn slower_or_faster(log: f64) -> String {
+    let share = 100.0 * log.exp_m1();
+    format!("{:.1} % {}", share.abs(), if share < 0.0 { "faster" } else { "slower" })
 }
 
 /// The threshold in percent.
@@ -100,6 +108,19 @@ fn text(report: &CompareReport<'_>, style: Style, out: &mut impl Write) -> io::R
     if let Some(kernel) = &comparison.kernel {
         fact("kernel", &format!("{kernel}, the best of the base by {}", question.metric))?;
     }
+    if let Some(commands) = measure_again(report) {
+        let whole = |fact: &str| match style {
+            Style::Markdown => format!("- next: `{fact}`"),
+            Style::Text { .. } => format!("           {fact}"),
+        };
+        let why = "to measure both again in turns, and to compare, run (PROGRAM is the scanbox that made the base):";
+        if let Style::Text { .. } = style {
+            writeln!(out, "{}", fold("next       ", why, 11, width))?;
+        }
+        for command in commands {
+            writeln!(out, "{}", whole(&command))?;
+        }
+    }
     if comparison.ideal.is_empty() {
         return Ok(());
     }
@@ -115,7 +136,7 @@ fn text(report: &CompareReport<'_>, style: Style, out: &mut impl Write) -> io::R
         false => "",
     };
     let legend = format!(
-        "%: how much slower; sees: 95 of 100 such comparisons find a loss of so many percent; rows: the median of all rows of \
+        "%: how much slower; sees: 95 of 100 such comparisons find a loss of so many percent (none: no loss would be found); rows: the median of all rows of \
          the size; {line}; kernel: the best config of the kernel that is watched{slower}"
     );
     writeln!(out, "{}", fold("", &legend, 0, width))?;
@@ -135,10 +156,30 @@ fn device(comparison: &Comparison) -> String {
             if device.nights == 1 { "its night".to_owned() } else { format!("{} nights", device.nights) }
         ),
         None => format!(
-            "{} % slower, by what copies and scans have in common; `scanbox rerun` would measure the base again",
-            signed(device.lost.exp_m1())
+            "{}, by what copies and scans have in common; `scanbox rerun` would measure the base again",
+            slower_or_faster(device.lost)
         ),
     }
+}
+
+/// The commands that measure again what could not be told; `None` where something could.
+fn measure_again(report: &CompareReport<'_>) -> Option<[String; 2]> {
+    let CompareReport { comparison, question, base, new, .. } = report;
+    // What has no row in the new run would have none in pairs.
+    let is_missing = headline(comparison, question).starts_with("MISSING");
+    if comparison.outcome != Outcome::Inconclusive || is_missing {
+        return None;
+    }
+    let program = paste::program();
+    // The file of pairs must not be there, so that another run of it has another name.
+    let mut pairs = (1..).map(|count| match count {
+        1 => "pairs.csv".to_owned(),
+        _ => format!("pairs.{count}.csv"),
+    });
+    let pairs = pairs.find(|pairs| !Path::new(pairs).exists())?;
+    let rerun: [&str; 8] = [&program, "rerun", base, new, "--program", "PROGRAM", "--out", &pairs];
+    let compare: [&str; 6] = [&program, "compare", base, new, "--pairs", &pairs];
+    Some([paste::line(rerun), paste::line(compare)])
 }
 
 /// A file, and where its rows are from.
@@ -226,9 +267,9 @@ fn grid(comparison: &Comparison) -> Grid {
     grid
 }
 
-/// A limit in percent; from 1,000 % on only that it is.
+/// A limit in percent; from 1,000 % on no loss would be found.
 fn limit(share: f64) -> String {
-    if share < 10.0 { format!("{:.1}", 100.0 * share) } else { ">999".to_owned() }
+    if share < 10.0 { format!("{:.1}", 100.0 * share) } else { "none".to_owned() }
 }
 
 /// What decides nothing and has to be known.

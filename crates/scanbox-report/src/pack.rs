@@ -78,7 +78,7 @@ impl PackContents<'_> {
             ),
         ];
         for (name, fact) in facts.into_iter().filter(|(_, fact)| !fact.is_empty()) {
-            writeln!(out, "{name:<9} {fact}")?;
+            writeln!(out, "{}", fold(&format!("{name:<9} "), &fact, 10, width))?;
         }
         let style = Format::Table.style(width);
         for problem in &data.problems {

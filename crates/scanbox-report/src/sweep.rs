@@ -128,7 +128,11 @@ fn write_table(ending: &SweepEnding<'_>, width: Option<usize>, out: &mut dyn Wri
         // The heading of the table takes two, and what is between it and the rest two more.
         SCREEN.saturating_sub(lines.sum::<usize>() + 4).max(SIZES_SHOWN)
     });
-    writeln!(out, "{}\n", best_per_size(ending, room, width))?;
+    let best = best_of_sizes(ending.records);
+    // A table without a row says nothing.
+    if !best.is_empty() {
+        writeln!(out, "{}\n", best_per_size(ending, best, room, width))?;
+    }
     out.write_all(facts.as_bytes())
 }
 
@@ -210,6 +214,20 @@ fn write_facts(ending: &SweepEnding<'_>, width: Option<usize>, out: &mut dyn Wri
     for text in passed {
         writeln!(out, "{}", fold("passed     ", text, 11, width))?;
     }
+    if let (None, Some(newest)) = (run, records.iter().map(|row| &row.timestamp_utc).max()) {
+        let text = format!("nothing was left to measure; these times are of {newest}");
+        writeln!(out, "{}", fold("measured   ", &text, 11, width))?;
+        // The file of another command has the name that it gives.
+        if paste::runs("sweep") && metadata.shard.is_none() && ending.is_published {
+            let (again, compare) = again(path);
+            let why = "to measure again, and to compare, run:";
+            writeln!(
+                out,
+                "{}\n           {again}\n           {compare}",
+                fold("again      ", why, 11, width)
+            )?;
+        }
+    }
     let during = set_up_words(run.as_ref().and_then(|run| run.set_up.as_deref()));
     let (program, this) = (paste::program(), paste::this_command());
     let (why, command) = match end {
@@ -232,6 +250,14 @@ fn write_facts(ending: &SweepEnding<'_>, width: Option<usize>, out: &mut dyn Wri
         End::DeviceUnusable => (format!("{program} doctor; then, to continue, run:"), this),
     };
     writeln!(out, "{}", with_command("next       ", &why, &command, width))
+}
+
+/// The commands that measure the same again into a file beside this one, and compare the two.
+fn again(path: &Path) -> (String, String) {
+    let other = (2..).map(|count| path.with_extension(format!("{count}.csv"))).find(|path| !path.exists());
+    let other = other.expect("a folder has an end");
+    let (program, old, new) = (paste::program(), path.to_string_lossy(), other.to_string_lossy());
+    (paste::this_command_into(&other), paste::line([program.as_str(), "compare", &old, &new]))
 }
 
 /// A reason and a command: on one line if they fit, else the command is whole on a line of its own, to be pasted.
@@ -317,15 +343,19 @@ fn best_of_sizes(records: &[Record]) -> BTreeMap<u64, BestRow<'_>> {
 
 /// A table with the best config of each size: of so many, where that is said, with the first, the last, and others
 /// between them.
-fn best_per_size(ending: &SweepEnding<'_>, room: Option<usize>, width: Option<usize>) -> String {
-    let SweepEnding { metadata, records, path, .. } = ending;
+fn best_per_size(
+    ending: &SweepEnding<'_>,
+    best: BTreeMap<u64, BestRow<'_>>,
+    room: Option<usize>,
+    width: Option<usize>,
+) -> String {
+    let SweepEnding { metadata, path, .. } = ending;
     let mut grid = Grid::new([
         GridColumn::numbers("size"),
         GridColumn::numbers("GB/s"),
         GridColumn::numbers(ceiling_share(&metadata.problem)).expendable(1),
         GridColumn::words("best config"),
     ]);
-    let best = best_of_sizes(records);
     let count = best.len();
     let shown = room.unwrap_or(count).min(count);
     let places: HashSet<usize> = match shown {

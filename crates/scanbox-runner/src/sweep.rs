@@ -4,15 +4,13 @@
 //! records leave through an observer, row by row.
 
 mod canary;
+mod order;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use rand::SeedableRng;
-use rand::seq::SliceRandom;
-use rand_chacha::ChaCha8Rng;
 use scanbox_kernels::catalog::{self, Variant};
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::{Input, InputKind};
@@ -23,6 +21,7 @@ use scanbox_model::units::{size_label, throughput_gbps};
 use serde::{Deserialize, Serialize};
 
 use self::canary::Canary;
+use self::order::in_order;
 use crate::backend::{Backend, Failure, TickInterval};
 use crate::measure::{Measurement, Protocol, measure};
 use crate::row::{Computation, Origin, blank_record, now_utc};
@@ -55,6 +54,8 @@ pub struct SweepJob {
     /// Make each pipeline right before its config runs, not all of them first: slower, but a driver that dies of a
     /// shader dies with a culprit.
     pub one_by_one: bool,
+    /// Measure sizes in turns: wherever the run has to stop, each size has about as many rows as any other.
+    pub in_turns: bool,
     /// What every row of the run says about its origin.
     pub origin: Origin,
 }
@@ -157,14 +158,14 @@ impl<E: From<Failure>> Sweep<'_, E> {
         for (input, points) in self.points_by_input() {
             let points = self.load(input, points)?;
             self.measure_ceilings()?;
-            let points = self.shuffled(points);
+            let points = in_order(points, self.job);
             let mut again = Vec::new();
             if let Some(end) = self.measure_points(&points, input, Some(&mut again))? {
                 return Ok(end);
             }
             // Once, and only if the device is back.
             let again = self.worth_measuring_again(again)?;
-            let again = self.shuffled(again);
+            let again = in_order(again, self.job);
             if let Some(end) = self.measure_points(&again, input, None)? {
                 return Ok(end);
             }
@@ -269,13 +270,6 @@ impl<E: From<Failure>> Sweep<'_, E> {
         }
         self.spend("load", start);
         Ok(items.into_iter().filter_map(|(_, point)| point).collect())
-    }
-
-    /// The points in an order that favours no kernel and no size. It depends on the seed and the points alone.
-    fn shuffled(&self, mut points: Vec<Point>) -> Vec<Point> {
-        points.sort();
-        points.shuffle(&mut ChaCha8Rng::seed_from_u64(self.job.seed));
-        points
     }
 
     /// Measures the ceiling of each size of the job that has none yet. A size where a copy is wrong has none: how fast

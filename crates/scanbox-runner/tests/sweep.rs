@@ -63,6 +63,7 @@ fn job(points: Vec<Point>) -> SweepJob {
         protocol: Protocol::default(),
         order_start: 0,
         one_by_one: false,
+        in_turns: false,
         origin: Origin {
             run_id: "run".into(),
             version: "1".into(),
@@ -136,6 +137,20 @@ fn times_are_those_of_the_device() {
         assert!((2551..=3049).contains(&steady.median_ns), "{steady:?}");
         assert_eq!(steady.stddev_ns, 0);
     }
+}
+
+/// Where time is short, no size waits for another.
+#[test]
+fn sizes_are_measured_in_turns_where_that_is_asked_for() {
+    let sizes = |in_turns| {
+        let ran = run_with("", |job| job.in_turns = in_turns);
+        ran.records.iter().map(|record| record.n_elements).collect::<Vec<_>>()
+    };
+    let is_in_turns =
+        |sizes: &[u64]| sizes.chunks(7).all(|turn| turn.iter().collect::<BTreeSet<_>>().len() == turn.len());
+    assert_eq!(sizes(true).len(), ALL);
+    assert!(is_in_turns(&sizes(true)), "{:?}", sizes(true));
+    assert!(!is_in_turns(&sizes(false)));
 }
 
 #[test]

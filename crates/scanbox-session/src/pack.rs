@@ -7,6 +7,7 @@
 //! elements there are; and more promises give it a table of its own only where they are worth it.
 
 mod chosen;
+mod draft;
 pub mod fresh;
 mod portable;
 mod uses;
@@ -31,6 +32,8 @@ use scanbox_pack::{
 };
 
 use crate::device::inform;
+
+use self::draft::DraftTable;
 
 pub use self::chosen::chosen;
 pub use self::uses::UseSet;
@@ -65,6 +68,8 @@ pub struct PackRows<'a> {
     pub compiler: &'a Compiler,
     /// Whether the rows are of other sources than the kernels: they choose, and nothing else is said of them.
     pub other_sources: bool,
+    /// Whether most points of their sweep have no row: what those would have been worth is not known.
+    pub is_partial: bool,
 }
 
 /// A pack, and what is to be said of how it came about.
@@ -180,20 +185,6 @@ struct Collected {
     times: Vec<PackTime>,
     tiers: Vec<TierLoss>,
     warnings: Vec<String>,
-}
-
-/// A table before its recipes have places.
-struct DraftTable {
-    call_use: CallUse,
-    needs: Promises,
-    /// Of these kernels in ordinary calls, against all that was measured: to put the better table first.
-    of_kernels: Option<ChoiceLoss>,
-    /// The same where the calls of this use were measured.
-    loss: Option<ChoiceLoss>,
-    /// Of an ordinary use that was measured, at each size.
-    sizes: Vec<SizeLoss>,
-    /// From how many elements on, what runs, the best first, and what that loses.
-    breakpoints: Vec<(u64, Vec<Config>, Option<u32>)>,
 }
 
 /// Packs one problem.
@@ -369,7 +360,8 @@ impl<'a> ProblemPacker<'a> {
         }
         ranges.extend(self.beyond(&grid, call_use));
         // Rows are about builds that differ in nothing from ordinary ones but in whose memory they are given.
-        let is_measured = uses::is_measured(call_use, &problem) && !self.rows.other_sources;
+        let is_measured =
+            uses::is_measured(call_use, &problem) && !self.rows.other_sources && !self.rows.is_partial;
         let is_known = |range: &SizeRange| is_measured && !self.is_twin(&range.config);
         let of_kernels = grid.loss_of(&ranges);
         let loss = of_kernels.filter(|_| ranges.iter().all(is_known));
@@ -492,11 +484,5 @@ impl<'a> ProblemPacker<'a> {
             "{problem}: nothing of it can be shipped; of most configs ({count}): {reason}; `scanbox sweep --space handover` \
              measures kernels to ship"
         )
-    }
-}
-
-impl DraftTable {
-    fn configs(&self) -> impl Iterator<Item = &Config> {
-        self.breakpoints.iter().flat_map(|(_, ranked, _)| ranked)
     }
 }

@@ -91,7 +91,12 @@ fn listen(
                 limits.pause(Duration::ZERO)?;
                 continue;
             }
-            Err(Silence::Waiting) => (Status::Timeout, format!("no end within {} s", timeout.as_secs_f64())),
+            Err(Silence::Waiting) => {
+                let seconds = timeout.as_secs_f64();
+                let reason =
+                    format!("not finished within {seconds} s: maybe only slow; --timeout gives it longer");
+                (Status::Timeout, reason)
+            }
             Err(Silence::Dead(status)) => {
                 // Whoever ended the worker may have meant this process too.
                 limits.pause(Duration::ZERO)?;

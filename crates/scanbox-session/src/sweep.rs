@@ -54,8 +54,8 @@ pub struct Asked {
     pub shared_device: bool,
     /// The configs that are anchors; none where sizes are not split.
     pub anchors: Anchors,
-    /// What comes before all other points, where time is short.
-    pub first: HashSet<Point>,
+    /// What comes before all other points, where time is short; sizes are then measured in turns.
+    pub first: Option<HashSet<Point>>,
 }
 
 /// What came of a sweep.
@@ -222,6 +222,7 @@ impl Asked {
             },
             seed: self.seed,
             protocol: self.protocol,
+            in_turns: self.first.is_some(),
             origin: Origin { run_id: format!("{}{suffix}", origin.run_id), ..origin },
         };
         file.begin_run(&settings.origin.run_id, self.seed, serde_json::to_value(settings.protocol)?)?;
@@ -289,7 +290,6 @@ impl Asked {
             protocol: self.protocol,
             empty_calls: false,
             one_by_one: false,
-            // Within the same second it is not the run before.
             origin: Origin { run_id: format!("{}-{what}", origin.run_id), ..origin },
         }
     }
@@ -340,6 +340,8 @@ pub struct Settings {
     pub seed: u64,
     /// How times are taken.
     pub protocol: Protocol,
+    /// Whether sizes are measured in turns.
+    pub in_turns: bool,
     /// What rows say about their origin.
     pub origin: Origin,
 }
@@ -418,6 +420,7 @@ impl Task for SweepTask<'_> {
             protocol: self.settings.protocol,
             order_start: self.rows,
             one_by_one,
+            in_turns: self.settings.in_turns,
             origin: self.settings.origin.clone(),
         })
     }

@@ -1,6 +1,5 @@
 //! Maximal reconvergence: wanted of devices that have it, and asked for by modules where a program has enabled it.
 
-use ash::vk::Handle as _;
 use ash::{khr, vk};
 use scanbox_pack::{ArgumentKind, CallUse};
 use scanbox_vk::{Wanted, wanted};

@@ -130,6 +130,17 @@ fn what_stands_on_a_screen_is_explained() {
         "confirm",
         "pack",
         "turn",
+        "UNCLEAR",
+        "SAME",
+        "DEVICE SLOWER",
+        "canary",
+        "transfer",
+        "sees",
+        "n-on-device",
+        "any-element",
+        "pushed",
+        "portable",
+        "line",
     ] {
         assert!(json(&[word])["meanings"][0]["text"].as_str().unwrap().len() > 30, "{word}");
     }

@@ -65,6 +65,7 @@ fn night(script: &str, run: u64, confirm: usize) -> Night {
         order_start: 0,
         // Nothing is compiled ahead, and what is compiled is kept: see `compiler`.
         one_by_one: false,
+        in_turns: false,
         origin: origin.clone(),
     };
     let mut night = Night { records: Vec::new(), ceiling_gbps: BTreeMap::new() };

@@ -14,7 +14,7 @@ use crate::machines::Machine;
 use crate::sweeps::{Ended, Place};
 
 /// Kernels that can be shipped: some that need progress, some that need nothing.
-const SHIPPED: &str = r#"
+pub const SHIPPED: &str = r#"
 name = "shipped"
 sizes = "2^10..2^13"
 [[block]]

@@ -90,8 +90,17 @@ fn a_budget_ends_a_run_and_the_next_one_goes_on() {
         let ended = place.sweep(&["--budget", "1200ms"]);
         let rows = place.rows().len();
         runs += 1;
+        // A table without a row says nothing.
+        assert_eq!(ended.stdout.contains("best config"), rows > 0, "{}", ended.stdout);
         if ended.code == Some(0) {
             assert_eq!(rows, ALL);
+            let again = place.sweep(&["--budget", "1200ms"]);
+            for part in
+                ["nothing was left to measure; these times are of 2", "--out out/test.2.csv", "compare "]
+            {
+                assert!(again.stdout.contains(part), "{part}: {}", again.stdout);
+            }
+            assert!(!ended.stdout.contains("nothing was left to measure"), "{}", ended.stdout);
             break;
         }
         assert_ended(&ended, 4, &[]);

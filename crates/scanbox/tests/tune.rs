@@ -1,6 +1,12 @@
 //! `scanbox tune`, where it has to stop.
 #![cfg(unix)]
 
+use std::fs;
+
+use scanbox_model::config::Arguments;
+use scanbox_model::csv_file;
+
+use crate::pack::SHIPPED;
 use crate::sweeps::{Place, ended, slow};
 
 /// A budget that ends before the first row leaves nothing to pack, and the same command continues.
@@ -18,5 +24,51 @@ fn tuning_that_has_measured_nothing_says_how_to_continue() {
     }
     // What it says of a device that is in use are options that it has.
     let help = Place::new("").run(&["tune", "--help"], 0).stdout;
-    assert!(help.contains("--wait") && help.contains("--share-device"), "{help}");
+    assert!(
+        help.contains("--wait") && help.contains("--timeout") && help.contains("--share-device"),
+        "{help}"
+    );
+}
+
+/// What no use can take is not measured, and the last line says how to ask for a size. Where most points have no row,
+/// nothing is said of losses, and sizes without one are named.
+#[test]
+fn tuning_says_what_it_knows_and_no_more() {
+    let place = Place::in_memory("");
+    fs::write(place.folder().join("ship.toml"), SHIPPED).unwrap();
+    let tune = [
+        "tune",
+        "--device",
+        "replay:replay.toml",
+        "--space",
+        "./ship.toml",
+        "--folder",
+        "tuned",
+        "--uses",
+        "pushed,any-element",
+        "--portable",
+        "none",
+    ];
+    let tuned = place.run(&[&tune[..], &["--budget", "10m"]].concat(), 0);
+    let mut files = fs::read_dir(place.folder().join("tuned")).unwrap().flatten().map(|entry| entry.path());
+    let rows = files.find(|path| path.extension().is_some_and(|end| end == "csv")).unwrap();
+    let mut records = csv_file::read(&rows).unwrap().records;
+    assert!(records.iter().all(|row| row.config().unwrap().kernel.arguments == Arguments::Push));
+    let file = rows.file_name().unwrap().to_str().unwrap();
+    let last = tuned.stderr.lines().last().unwrap();
+    assert!(last.starts_with("to see what to use at a size, run:"), "{last}");
+    assert!(last.ends_with(&format!("analyze tuned/{file} --at 4096")), "{last}");
+    assert!(!tuned.stderr.contains("points measured") && tuned.stdout.contains("worst loss 0."), "{tuned:?}");
+
+    // As a budget leaves it that ended early.
+    let all = records.len();
+    records.retain(|row| row.n_elements == 1 << 10);
+    records.truncate(2);
+    csv_file::replace(&rows, &records).unwrap();
+    let short = place.run(&[&tune[..], &["--budget", "1ms"]].concat(), 0);
+    assert!(short.stderr.contains(&format!("2 of {all} points measured\n")), "{}", short.stderr);
+    let warning = "warning: nothing was measured at 2^11, 2^12, 2^13";
+    assert!(short.stderr.contains(warning), "{}", short.stderr);
+    assert!(short.stdout.contains("worst loss not measured") && !short.stdout.contains("0.0 %"), "{short:?}");
+    assert!(short.stdout.contains("what it loses was not measured"), "{}", short.stdout);
 }

@@ -8,7 +8,7 @@ use scanbox_model::config::Parameter;
 use scanbox_model::record::Status;
 use scanbox_model::units::size_label;
 
-use super::{line_name, signed, threshold};
+use super::{line_name, signed, slower_or_faster, threshold};
 
 /// So many sizes are named one by one.
 const SIZES_NAMED: usize = 6;
@@ -190,10 +190,15 @@ fn no_regression(comparison: &Comparison, question: &CompareQuestion) -> String 
     faster.sort_unstable();
     faster.dedup();
     let limit = threshold(question);
+    let device = &comparison.device;
+    let beside = match device.is_above(question.threshold) {
+        true => format!(" beside the device, which is {} as a whole", slower_or_faster(device.lost)),
+        false => String::new(),
+    };
     match faster.as_slice() {
-        [] => format!("SAME: no size is slower by more than {limit}"),
-        [n] => format!("FASTER: at {}, and no size is slower by more than {limit}", size_label(*n)),
-        sizes => format!("FASTER: at {} sizes, and none is slower by more than {limit}", sizes.len()),
+        [] => format!("SAME{beside}: no size is slower by more than {limit}"),
+        [n] => format!("FASTER{beside}: at {}, and no size is slower by more than {limit}", size_label(*n)),
+        sizes => format!("FASTER{beside}: at {} sizes, and none is slower by more than {limit}", sizes.len()),
     }
 }
 
@@ -220,9 +225,11 @@ fn inconclusive(comparison: &Comparison) -> String {
     if comparison.ideal.is_empty() {
         return "MISSING: the base has no ok row, so there is nothing to compare".to_owned();
     }
-    let drift = signed(comparison.drift.removed.exp_m1());
     if !comparison.is_paired && comparison.drift.removed.abs() > DRIFT_LIMIT {
-        return format!("UNCLEAR: the device as a whole differs by {drift} %; measure again");
+        let drift = slower_or_faster(comparison.drift.removed);
+        return format!(
+            "UNCLEAR: the device as a whole is {drift}, and at another clock another config leads; measure again"
+        );
     }
     let gone = of_lines(Verdict::Missing);
     if !gone.is_empty() {
@@ -260,14 +267,15 @@ fn inconclusive(comparison: &Comparison) -> String {
         return format!("UNCLEAR: too noisy to see a loss at {}; measure again", list(&blind));
     }
     if comparison.device.is_doubtful() {
-        let lost = signed(comparison.device.lost.exp_m1());
-        return format!("UNCLEAR: the device as a whole is slower by {lost} %, or drifts; measure again");
+        let lost = slower_or_faster(comparison.device.lost);
+        return format!("UNCLEAR: the device as a whole is {lost}, or drifts; measure again");
     }
     if let Some(alone) = comparison.drift.scans_against_ceilings() {
         return format!(
-            "UNCLEAR: scans as a whole are slower than copies would have it, by {} %",
-            signed(alone)
+            "UNCLEAR: scans as a whole are {} than copies would have it",
+            slower_or_faster(alone.ln_1p())
         );
     }
-    format!("UNCLEAR: all sizes differ by {drift} %, and no copies tell whether that is drift")
+    let drift = slower_or_faster(comparison.drift.removed);
+    format!("UNCLEAR: all sizes are {drift}, and no copies tell whether that is drift")
 }

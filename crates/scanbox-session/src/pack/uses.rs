@@ -3,6 +3,7 @@
 use scanbox_analysis::ranges::NEAR_PPM;
 use scanbox_kernels::catalog::Variant;
 use scanbox_kernels::packing::scan_problem;
+use scanbox_model::config::Arguments;
 use scanbox_model::problem::{Mode, Problem};
 use scanbox_pack::{ArgumentKind, CallTrait, CallUse, PackProblem};
 
@@ -50,6 +51,16 @@ impl UseSet {
             }
         }
         uses
+    }
+
+    /// The arguments of the kernels that these uses can take.
+    pub fn arguments(&self) -> impl Iterator<Item = Arguments> {
+        let kinds = [
+            (CallTrait::Pushed, Arguments::Push),
+            (CallTrait::Line, Arguments::Block),
+            (CallTrait::Baked, Arguments::Baked),
+        ];
+        kinds.into_iter().filter(|(what, _)| self.has(*what)).map(|(_, arguments)| arguments)
     }
 
     /// Whether a use is among them, whatever the problem is.
@@ -139,4 +150,19 @@ pub(super) fn worth_ppm(call_use: CallUse, problem: &Problem) -> u32 {
 pub(super) fn is_measured(call_use: CallUse, problem: &Problem) -> bool {
     let more = beside_problem(call_use, problem);
     !more.total && !more.init_in_memory && !more.any_element
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn uses_take_kernels_with_their_arguments() {
+        let check = |traits: &[CallTrait], expected: &[Arguments]| {
+            assert_eq!(UseSet::new(traits).arguments().collect::<Vec<_>>(), expected, "{traits:?}");
+        };
+        check(&[CallTrait::Pushed, CallTrait::NOnDevice], &[Arguments::Push]);
+        check(&[CallTrait::Baked, CallTrait::Line], &[Arguments::Block, Arguments::Baked]);
+        check(&[CallTrait::Total], &[Arguments::Push, Arguments::Block, Arguments::Baked]);
+    }
 }

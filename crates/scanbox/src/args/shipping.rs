@@ -151,6 +151,7 @@ pub fn made(files: &[PathBuf], args: &RowArgs, wish: &PackWish, tools: &Tools) -
             device,
             compiler: &compiler,
             other_sources,
+            is_partial: rows.is_partial(table),
         });
     }
     if packed.is_empty() {
@@ -177,12 +178,14 @@ struct Rows {
     tables: Tables,
     /// By file.
     devices: BTreeMap<String, DeviceProfile>,
+    /// The points that the sweep was asked for, by file.
+    points: BTreeMap<String, u64>,
 }
 
 impl Rows {
     fn read(files: &[PathBuf], tools: &Tools, warnings: &mut Vec<String>) -> anyhow::Result<Self> {
         let mut builder = Builder::new(Clock::Steady);
-        let mut devices = BTreeMap::new();
+        let (mut devices, mut points) = (BTreeMap::new(), BTreeMap::new());
         for path in once(files, warnings) {
             let file = SweepInput::read(path, Clock::Steady)?;
             if let Some(metadata) = file.metadata() {
@@ -190,12 +193,13 @@ impl Rows {
                 // Nothing is shipped that was seen to hang since.
                 remember_refuted(&mut device, tools);
                 devices.insert(path.display().to_string(), device);
+                points.insert(path.display().to_string(), metadata.points);
             }
             file.add_to(&mut builder, "", warnings);
         }
         let (tables, more) = builder.finish(Runs::Latest);
         warnings.extend(more.iter().map(ToString::to_string));
-        Ok(Self { tables, devices })
+        Ok(Self { tables, devices, points })
     }
 
     /// The first table, if all are of one device.
@@ -224,6 +228,12 @@ impl Rows {
             );
         }
         Ok(first)
+    }
+
+    /// Whether most of the points that a sweep of a table was asked for have no row.
+    fn is_partial(&self, table: &DeviceTable) -> bool {
+        let points = table.files.iter().filter_map(|file| self.points.get(file)).max();
+        points.is_some_and(|&points| 2 * table.summary.rows < points)
     }
 
     /// What the device of a table can do.

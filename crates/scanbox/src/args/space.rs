@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use clap::Args;
+use scanbox_model::config::{Arguments, Reset};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::filter::Filter;
 use scanbox_model::nearest::hint;
@@ -105,8 +106,9 @@ impl SpaceSelection {
         Ok(Some(load_space("safe", problem)?.with_sizes(space.sizes.clone())))
     }
 
-    /// The points that are measured first where time is short: what led on devices that were swept, with its
-    /// neighbours, as space `nightly` has it, at the sizes of a space.
+    /// Those of these points of a space that are measured first where time is short: what led on devices that were
+    /// swept, with its neighbours, as space `nightly` has it; at sizes without one of them what differs from them in
+    /// nothing but arguments and reset.
     ///
     /// # Errors
     /// When the points cannot be enumerated.
@@ -115,11 +117,19 @@ impl SpaceSelection {
         space: &Space,
         problem: &Problem,
         device: &DeviceProfile,
+        points: &[Point],
     ) -> anyhow::Result<HashSet<Point>> {
         // It has no block for elements of some sizes.
         let Ok(leaders) = load_space("nightly", problem) else { return Ok(HashSet::new()) };
         let leaders = leaders.with_sizes(space.sizes.clone());
-        Ok(self.enumerate(&leaders, problem, device)?.points.into_iter().collect())
+        let leaders: HashSet<Point> =
+            known_issues::points(&leaders, problem, device)?.points.into_iter().collect();
+        let alike: HashSet<Point> = leaders.iter().copied().map(told_anyhow).collect();
+        let exact: HashSet<Point> = points.iter().copied().filter(|point| leaders.contains(point)).collect();
+        let sizes: HashSet<u64> = exact.iter().map(|point| point.n).collect();
+        let is_alike = |point: &Point| !sizes.contains(&point.n) && alike.contains(&told_anyhow(*point));
+        let others = points.iter().copied().filter(is_alike);
+        Ok(others.chain(exact.iter().copied()).collect())
     }
 
     /// Which of the sizes that were asked for have no config, in words.
@@ -183,6 +193,13 @@ impl SpaceSelection {
         words.extend(self.problem.flags(problem));
         paste::line(words.iter().map(String::as_str))
     }
+}
+
+/// A point as if its arguments were pushed and its reset were nobody's choice.
+fn told_anyhow(mut point: Point) -> Point {
+    point.config.kernel.arguments = Arguments::Push;
+    point.config.kernel.reset = Reset::Auto;
+    point
 }
 
 /// A filter with what its `auto` stands for on a device.

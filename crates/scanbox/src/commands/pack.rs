@@ -177,6 +177,11 @@ fn told(tier: &TierLoss) -> String {
     let TierLoss { problem, arguments, tier, loss, .. } = tier;
     let who = format!("{}, {}, {tier} promised", problem.title(), arguments_text(*arguments));
     match loss {
+        Some(loss) if loss.sizes == 1 => format!(
+            "{who}: {} slower than the fastest that was measured, at {}, the only size.",
+            percent(Some(loss.mean_ppm)),
+            size_label(loss.worst_at)
+        ),
         Some(loss) => format!(
             "{who}: {} slower than the fastest that was measured on average of {} sizes, {} at worst ({}).",
             percent(Some(loss.mean_ppm)),

@@ -203,7 +203,7 @@ impl SweepArgs {
         self.out.join(format!("{stem}{shard}.csv"))
     }
 
-    fn asked(&self, real: bool, anchors: Anchors, first: HashSet<Point>) -> Asked {
+    fn asked(&self, real: bool, anchors: Anchors, first: Option<HashSet<Point>>) -> Asked {
         Asked {
             real,
             seed: self.seed,
@@ -355,8 +355,8 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
     let anchors_left = any_due(&anchors, points_left, &file.anchors, &device);
     place.begin(points_left || ceilings > 0 || anchors_left || args.confirm.is_some());
     let first = match args.budget {
-        Some(_) => args.selection.promising(&space, &problem, &device)?,
-        None => HashSet::new(),
+        Some(_) => Some(args.selection.promising(&space, &problem, &device, &enumeration.points)?),
+        None => None,
     };
     let asked = args.asked(real, anchors, first);
     let shown = place.shown();

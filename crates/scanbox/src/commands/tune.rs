@@ -1,19 +1,22 @@
 //! `scanbox tune`: from a device to a pack, for who does not care how.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use clap::{Args, FromArgMatches};
+use scanbox_model::config::{Arguments, Parameter};
 use scanbox_model::device::DeviceKind;
+use scanbox_model::metadata::Metadata;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
 use scanbox_model::sizes::Sizes;
-use scanbox_model::units::slug;
+use scanbox_model::units::{size_label, slug};
 use scanbox_pack::{CallTrait, Promises};
 use scanbox_report::document::Format;
-use scanbox_report::pack_tried::TriedCounts;
+use scanbox_report::pack_tried::{PackTried, TriedCounts};
 use scanbox_report::paste;
 use scanbox_session::device::{profile, replay_script};
 use scanbox_session::notes::note;
@@ -100,6 +103,11 @@ pub struct TuneArgs {
     #[arg(long, value_name = "DIR")]
     folder: Option<PathBuf>,
 
+    /// How long a config may take while it is measured, and a kernel in one use while the pack is tried [default: 30s
+    /// and 60s]
+    #[arg(long, value_name = "TIME", value_parser = parse_limit)]
+    timeout: Option<Duration>,
+
     #[command(flatten)]
     sharing: SharingArgs,
 
@@ -151,6 +159,7 @@ pub fn run(args: &TuneArgs, tools: &Tools) -> anyhow::Result<Exit> {
         return Ok(swept);
     }
     let measured = began.elapsed();
+    tell_measured(&rows)?;
     let wish = PackWish {
         tiers: args.promises.clone(),
         most: None,
@@ -158,7 +167,7 @@ pub fn run(args: &TuneArgs, tools: &Tools) -> anyhow::Result<Exit> {
         portable: args.portable.iter().flatten().copied().collect(),
     };
     let of_rows = RowArgs { operator: args.parts.input().map(Path::to_owned), other_sources: false };
-    let made = made(&[rows], &of_rows, &wish, tools)?;
+    let made = made(std::slice::from_ref(&rows), &of_rows, &wish, tools)?;
     finish(&made.pack, &output, &pack, &made.tiers, args.format)?;
     if swept == Exit::Incomplete {
         note(&format!(
@@ -170,6 +179,9 @@ pub fn run(args: &TuneArgs, tools: &Tools) -> anyhow::Result<Exit> {
     let tried =
         if replay_script(&args.device).is_none() { try_pack(&pack, args, tools)? } else { Exit::Done };
     note(&times_told(args.budget, measured, began.elapsed()));
+    if let Some(command) = at_size(&rows)? {
+        note(&format!("to see what to use at a size, run: {command}"));
+    }
     // What was wrong in the sweep is in no pack, and still something that the user has to hear of.
     Ok(if swept == Exit::WrongResult { swept } else { tried })
 }
@@ -188,6 +200,34 @@ fn times_told(budget: Duration, measured: Duration, all: Duration) -> String {
     }
 }
 
+/// Says how many of the points were measured where not all were, and at which sizes none was.
+fn tell_measured(rows: &Path) -> anyhow::Result<()> {
+    let records = rows_before(rows)?;
+    let Ok(metadata) = Metadata::read(&Metadata::path_beside(rows)) else { return Ok(()) };
+    let points: BTreeSet<_> = records.iter().map(|row| (&row.config_id, row.n_elements)).collect();
+    if (points.len() as u64) < metadata.points {
+        note(&format!("{} of {} points measured", points.len(), metadata.points));
+    }
+    let measured: BTreeSet<u64> =
+        records.iter().filter(|row| row.status == Status::Ok).map(|row| row.n_elements).collect();
+    let without: Vec<String> =
+        metadata.space.sizes.iter().filter(|n| !measured.contains(n)).map(size_label).collect();
+    if !without.is_empty() {
+        note(&format!("warning: nothing was measured at {}", without.join(", ")));
+    }
+    Ok(())
+}
+
+/// The command that says what to use at a size, as at the middle one of those that were measured.
+fn at_size(rows: &Path) -> anyhow::Result<Option<String>> {
+    let records = rows_before(rows)?;
+    let sizes: BTreeSet<u64> =
+        records.iter().filter(|row| row.status == Status::Ok).map(|row| row.n_elements).collect();
+    let Some(n) = sizes.iter().nth(sizes.len() / 2) else { return Ok(None) };
+    let (program, rows, n) = (paste::program(), rows.to_string_lossy(), n.to_string());
+    Ok(Some(paste::line([program.as_str(), "analyze", &rows, "--at", &n])))
+}
+
 /// Which sizes of a space are measured, where not all are.
 fn sizes_of(kind: DeviceKind, budget: Duration) -> Option<&'static str> {
     match kind {
@@ -199,7 +239,7 @@ fn sizes_of(kind: DeviceKind, budget: Duration) -> Option<&'static str> {
 
 /// Runs every kernel of the pack in every use, and says how that went.
 fn try_pack(path: &Path, args: &TuneArgs, tools: &Tools) -> anyhow::Result<Exit> {
-    let limits = (TRIAL, args.sharing.sharing());
+    let limits = (args.timeout.unwrap_or(TRIAL), args.sharing.sharing());
     let checked = tried(path, &args.device, args.parts.input(), limits, tools)?;
     let name = path.display().to_string();
     let report = report(&name, &checked);
@@ -211,9 +251,22 @@ fn try_pack(path: &Path, args: &TuneArgs, tools: &Tools) -> anyhow::Result<Exit>
     ));
     let exit = exit_of(&report);
     if exit != Exit::Done {
-        note(&format!("do not ship {name}: `scanbox pack --check {name}` says more"));
+        note(&after_trial(&name, &report));
     }
     Ok(exit)
+}
+
+/// What to do with a pack of which not every kernel was right.
+fn after_trial(name: &str, report: &PackTried<'_>) -> String {
+    let is_slow = report.verdicts.iter().any(|verdict| verdict.status == Status::Timeout);
+    let is_bad = |status| !matches!(status, Status::Ok | Status::Unsupported | Status::Timeout);
+    let file = paste::quoted(name);
+    match report.verdicts.iter().any(|verdict| is_bad(verdict.status)) {
+        false if is_slow => format!(
+            "not every kernel of {name} was tried: `scanbox pack --check {file} --timeout 10m` gives each one longer"
+        ),
+        _ => format!("do not ship {name}: `scanbox pack --check {file}` says more"),
+    }
 }
 
 /// The sweep that a user would have asked for.
@@ -230,6 +283,14 @@ fn sweep_args(
     line.extend(["--confirm", CONFIRMED, "--budget", &budget, "--out"].map(OsString::from));
     line.push(rows.into());
     line.extend(sizes.into_iter().flat_map(|sizes| ["--sizes", sizes]).map(OsString::from));
+    if let Some(timeout) = args.timeout {
+        line.extend(["--timeout".into(), format!("{}ms", timeout.as_millis()).into()]);
+    }
+    // What no use can take is not measured.
+    let arguments: Vec<&str> = UseSet::new(&args.uses).arguments().map(Parameter::word).collect();
+    if arguments.len() < Arguments::VALUES.len() {
+        line.extend(["--filter".into(), format!("arguments={}", arguments.join("|")).into()]);
+    }
     line.extend(args.sharing.flags().into_iter().map(OsString::from));
     let flags = if args.problem.is_some() { problem.flags() } else { args.parts.flags(problem) };
     line.extend(flags.into_iter().map(OsString::from));

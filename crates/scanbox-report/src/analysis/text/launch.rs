@@ -79,8 +79,9 @@ impl TextPage<'_> {
         let mut grid = Grid::new([
             GridColumn::words("elements"),
             GridColumn::words("config"),
-            GridColumn::words("workgroups").expendable(1),
-            GridColumn::numbers("loss %"),
+            // Without them nobody can launch it: rather no loss, or a label in two lines.
+            GridColumn::words("workgroups"),
+            GridColumn::numbers("loss %").expendable(1),
         ]);
         for found in ranges {
             grid.push([

@@ -5,6 +5,10 @@ pub type GlossaryEntry = (&'static [&'static str], &'static str);
 
 /// The words, by name.
 pub const GLOSSARY: &[GlossaryEntry] = &[
+    (
+        &["any-element"],
+        "A use of a scan: its arrays may begin at any element, not only where a vector may. `scanbox pack --uses any-element`.",
+    ),
     (&["base"], "The sweep that a new one is compared with: `scanbox compare BASE NEW`."),
     (
         &["stand-ins"],
@@ -52,6 +56,11 @@ pub const GLOSSARY: &[GlossaryEntry] = &[
          not have them.",
     ),
     (
+        &["canary"],
+        "A copy that a sweep times again and again between its configs: how far its times range says whether the device \
+        kept its speed. `scanbox compare` names it where that is further than the threshold.",
+    ),
+    (
         &["ceiling", "copy", "read"],
         "A kernel that moves the bytes of a scan (copy) or of a reduction (read) and does nothing else: the most that a scan \
          can reach. The column copy % has what a config reaches of it.",
@@ -74,6 +83,11 @@ pub const GLOSSARY: &[GlossaryEntry] = &[
         "The sizes at which a kernel must have been measured to be compared with others.",
     ),
     (
+        &["DEVICE SLOWER"],
+        "A verdict of `scanbox compare`: the device as a whole lost more than 7 %, by a driver, clocks or cooling. No size is \
+         slower beside that. The exit code is 6.",
+    ),
+    (
         &["fallback", "fallbacks"],
         "A workgroup that has waited too long computes the total of the tile before it by itself: how often that happened.",
     ),
@@ -88,7 +102,8 @@ pub const GLOSSARY: &[GlossaryEntry] = &[
     ),
     (
         &["ideal line", "line", "I", "L", "L 1", "L 2"],
-        "The best throughput of each size on one device (I). The line of a kernel (L) has the best of its configs at each size.",
+        "The best throughput of each size on one device (I). The line of a kernel (L) has the best of its configs at each size. Of \
+         arguments, a line is a line of memory that has them: the use `line` of a pack, the value `block` of a kernel.",
     ),
     (&["inserted", "insertions"], "Tiles whose totals a workgroup put in for others that were late."),
     (
@@ -140,11 +155,15 @@ pub const GLOSSARY: &[GlossaryEntry] = &[
     ),
     (&["measured at"], "The measured sizes behind an answer about another size."),
     (
+        &["n-on-device"],
+        "A use of a scan: only memory on the device holds the number of elements. `scanbox pack --uses n-on-device`.",
+    ),
+    (
         &["normalisation", "normalised by"],
         "What throughput is divided by before a metric adds it up: `analyze --normalize`.",
     ),
     (
-        &["pack", "uses", "sees", "module", "on device", "on any device with subgroups of"],
+        &["pack", "uses", "module", "on device", "on any device with subgroups of"],
         "A file of kernels with the sizes that each is for, which a program opens to run scans: `scanbox pack` and `scanbox tune` \
          make it. It lists devices, uses of scans, and portable kernels for devices that nobody has measured.",
     ),
@@ -154,11 +173,20 @@ pub const GLOSSARY: &[GlossaryEntry] = &[
         &["portability", "PP"],
         "What a kernel is worth on several devices: the harmonic mean of the share of the best throughput that it has on each.",
     ),
-    (&["portable kernel"], "The kernel that loses least on several devices together."),
+    (
+        &["portable kernel", "portable"],
+        "The kernel that loses least on several devices together. Of a pack: a kernel that runs on any device with such \
+        subgroups, measured or not.",
+    ),
     (&["portfolio"], "A set of kernels, of which the fastest runs at each size: `analyze --portfolio K`."),
     (
         &["problem", "element"],
         "What is computed: mode (inclusive, exclusive, reduce), element type, operator, in place or not.",
+    ),
+    (
+        &["pushed"],
+        "A use of a scan: the addresses of its arrays come with each call, as push constants. Its kernels have the value `push` \
+         of `arguments`.",
     ),
     (
         &["push us", "longer by ns", "at most ns", "keeps it"],
@@ -194,11 +222,21 @@ pub const GLOSSARY: &[GlossaryEntry] = &[
     (&["runner-up", "against"], "The second-fastest config or kernel, and by how much it is slower."),
     (&["sample", "samples"], "One measurement. A row has the median of several."),
     (
+        &["SAME"],
+        "A verdict of `scanbox compare`: nothing is slower by more than the threshold, and a loss that large would have been \
+         found. The exit code is 0.",
+    ),
+    (
         &["scratch", "scratch kept", "scratch bytes", "same contract"],
         "Memory for tile states, tickets and totals. Kept: it belongs \
         to one scan and needs no clearing. Same contract: its content is unknown before each call, as with CUB.",
     ),
     (&["search"], "Whether every set of kernels was tried, or one kernel more than the set before."),
+    (
+        &["sees"],
+        "The loss in percent that 95 of 100 such comparisons would find at this size; none: no loss would be found. Below it, \
+         nothing can be said.",
+    ),
     (&["shared config"], "The config of a size that is best for several devices together."),
     (&["size", "sizes", "n", "from n", "at n", "elements"], "Input elements of a call."),
     (
@@ -225,12 +263,21 @@ pub const GLOSSARY: &[GlossaryEntry] = &[
     ),
     (&["total", "prefix"], "All elements of a tile combined; all elements before a tile combined."),
     (
+        &["transfer", "transfers"],
+        "What the best configs of one device are worth on another one: `scanbox analyze A.csv B.csv` says it.",
+    ),
+    (
         &["turn", "turns", "pair"],
         "Two neighbouring blocks of one config, one of each program: `compare --pairs` measures so.",
     ),
     (
         &["twin", "slower"],
         "The calls of the timed path once more, untimed and compared: they show that timed calls were right.",
+    ),
+    (
+        &["UNCLEAR"],
+        "A verdict of `scanbox compare`: noise or drift is too large to say whether something is slower. Measure again, best in \
+         turns: `scanbox rerun`. The exit code is 7.",
     ),
     (
         &["units", "anchors"],
