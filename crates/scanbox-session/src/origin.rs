@@ -21,8 +21,8 @@ pub fn origin(kernel_hash: &str, shared_device: bool) -> Origin {
 /// An identity for the rows of a run: when it started, which process it was, and what tells it from a process of the
 /// same number in another container.
 pub fn run_id() -> String {
-    let random = RandomState::new().hash_one(0) & 0xff_ffff;
-    format!("{}-{}-{random:06x}", now_utc().replace([':', '-'], ""), std::process::id())
+    let random = RandomState::new().hash_one(0) % 100_000_000;
+    format!("{}-{}-{random:08}", now_utc().replace([':', '-'], ""), std::process::id())
 }
 
 /// Version and commit.
