@@ -50,9 +50,8 @@ pub fn at_size(catalog: &Catalog, table: &DeviceTable, n: u64) -> Option<AtSize>
     if let Some(found) = interpolated(catalog, table, n, |_| true) {
         return Some(found);
     }
-    let distance = |size: u64| (size.max(1) as f64).ln() - (n.max(1) as f64).ln();
-    let nearer = |a: &&u64, b: &&u64| distance(**a).abs().total_cmp(&distance(**b).abs());
-    let nearest = *table.sizes.iter().min_by(nearer)?;
+    let distance = |size: u64| (size.max(1) as f64 / n.max(1) as f64).ln().abs();
+    let nearest = table.sizes.iter().copied().min_by(|&a, &b| distance(a).total_cmp(&distance(b)))?;
     let size = table.size_index(nearest)?;
     let best = table.cells_at(size).iter().min_by(|a, b| a.time_ns.total_cmp(&b.time_ns))?;
     Some(AtSize {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use scanbox_model::sizes::sizes_text;
 use scanbox_model::units::size_label;
 
 use crate::table::Provenance;
@@ -209,17 +210,6 @@ pub(crate) fn size_list(sizes: &[u64]) -> String {
     words.join(", ")
 }
 
-/// Ascending sizes as an option takes them: as one range, where they are neighbouring powers of two.
-fn as_sizes(sizes: &[u64]) -> String {
-    let is_range = sizes.windows(2).all(|pair| pair[1] == 2 * pair[0]);
-    match sizes {
-        [first, .., last] if is_range && first.is_power_of_two() => {
-            format!("{}..{}", size_label(*first), size_label(*last))
-        }
-        _ => sizes.iter().map(|&n| size_label(n)).collect::<Vec<_>>().join(","),
-    }
-}
-
 /// How the warning about rows of a benchmark ends: beside a sweep they are what they should be.
 pub const NOT_PART: &str = "not part of these answers";
 
@@ -342,7 +332,7 @@ impl fmt::Display for Warning {
                 let devices = devices.join(", ");
                 let what = match covered.is_empty() {
                     true => "no kernel was measured at one size on all of them".to_owned(),
-                    false => format!("try --coverage {}", as_sizes(covered)),
+                    false => format!("try --coverage {}", sizes_text(covered.iter().copied())),
                 };
                 write!(
                     f,
@@ -380,7 +370,9 @@ mod tests {
 
     #[test]
     fn sizes_are_as_an_option_takes_them() {
-        let check = |sizes: &[u64], expected: &str| assert_eq!(as_sizes(sizes), expected, "{sizes:?}");
+        let check = |sizes: &[u64], expected: &str| {
+            assert_eq!(sizes_text(sizes.iter().copied()), expected, "{sizes:?}");
+        };
         check(&[4096, 8192, 16384], "2^12..2^14");
         check(&[4096], "2^12");
         check(&[4096, 16384], "2^12,2^14");

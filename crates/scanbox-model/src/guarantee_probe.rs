@@ -159,6 +159,12 @@ impl GuaranteesProbe {
         (self.residents.len() >= COUNTS_OF_UNITS && units > 1).then_some(units)
     }
 
+    /// Whether it is what a probe that asks by this version can have found.
+    #[must_use]
+    pub fn answers(&self, version: &str) -> bool {
+        self.version == version && self.is_sound()
+    }
+
     /// Whether a probe can have found this: each guarantee once, refuted and unknown with a reason, and workgroups only
     /// where those that fit were seen to run together.
     #[must_use]

@@ -56,6 +56,12 @@ impl Sizes {
     }
 }
 
+/// Sizes as an option takes them.
+pub fn sizes_text(sizes: impl Iterator<Item = u64>) -> String {
+    let digits = sizes.map(|n| n.to_string()).collect::<Vec<_>>().join(",");
+    digits.parse::<Sizes>().map_or(digits, |sizes| sizes.to_string())
+}
+
 fn number(text: &str) -> Result<u64, String> {
     let text = text.trim();
     let n = match text.strip_prefix("2^") {

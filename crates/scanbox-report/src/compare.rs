@@ -172,11 +172,9 @@ fn measure_again(report: &CompareReport<'_>) -> Option<[String; 2]> {
     }
     let program = paste::program();
     // The file of pairs must not be there, so that another run of it has another name.
-    let mut pairs = (1..).map(|count| match count {
-        1 => "pairs.csv".to_owned(),
-        _ => format!("pairs.{count}.csv"),
-    });
-    let pairs = pairs.find(|pairs| !Path::new(pairs).exists())?;
+    let pairs = Path::new("pairs.csv");
+    let pairs = if pairs.exists() { paste::numbered(pairs) } else { pairs.to_owned() };
+    let pairs = pairs.to_string_lossy();
     let rerun: [&str; 8] = [&program, "rerun", base, new, "--program", "PROGRAM", "--out", &pairs];
     let compare: [&str; 6] = [&program, "compare", base, new, "--pairs", &pairs];
     Some([paste::line(rerun), paste::line(compare)])

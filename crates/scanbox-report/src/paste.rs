@@ -1,7 +1,7 @@
 //! What is printed to be pasted: commands and paths as a shell reads them.
 
 use std::borrow::Cow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A word as a shell reads it.
 pub fn quoted(word: &str) -> Cow<'_, str> {
@@ -32,6 +32,13 @@ pub fn program() -> String {
 pub fn this_command() -> String {
     let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     line(words.iter().map(String::as_str))
+}
+
+/// A file of this name with a number that no file there has.
+#[must_use]
+pub fn numbered(path: &Path) -> PathBuf {
+    let numbered = (2..=u32::MAX).map(|number| path.with_extension(format!("{number}.csv")));
+    numbered.into_iter().find(|path| !path.exists()).unwrap_or_else(|| path.to_owned())
 }
 
 /// Whether the command that is running is this one of the program's.

@@ -254,8 +254,7 @@ fn write_facts(ending: &SweepEnding<'_>, width: Option<usize>, out: &mut dyn Wri
 
 /// The commands that measure the same again into a file beside this one, and compare the two.
 fn again(path: &Path) -> (String, String) {
-    let other = (2..).map(|count| path.with_extension(format!("{count}.csv"))).find(|path| !path.exists());
-    let other = other.expect("a folder has an end");
+    let other = paste::numbered(path);
     let (program, old, new) = (paste::program(), path.to_string_lossy(), other.to_string_lossy());
     (paste::this_command_into(&other), paste::line([program.as_str(), "compare", &old, &new]))
 }

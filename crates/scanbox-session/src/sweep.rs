@@ -209,10 +209,6 @@ impl Asked {
         file: &mut SweepFile,
         failed: &dyn Fn(&SweepFile),
     ) -> anyhow::Result<Supervised> {
-        let origin = origin(&file.metadata.kernel_hash, self.shared_device);
-        // Within the same second it is not the run before.
-        let is_taken = file.metadata.runs.iter().any(|run| run.run_id == origin.run_id);
-        let suffix = if is_taken { "-more" } else { "" };
         let settings = Settings {
             computation: Computation {
                 problem: file.metadata.problem,
@@ -223,7 +219,7 @@ impl Asked {
             seed: self.seed,
             protocol: self.protocol,
             in_turns: self.first.is_some(),
-            origin: Origin { run_id: format!("{}{suffix}", origin.run_id), ..origin },
+            origin: origin(&file.metadata.kernel_hash, self.shared_device),
         };
         file.begin_run(&settings.origin.run_id, self.seed, serde_json::to_value(settings.protocol)?)?;
         let mut task = SweepTask::new(file, part, settings);

@@ -9,6 +9,7 @@ use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
 use scanbox_pack::{CallUse, Pack};
 
+use crate::pack::SHIPPED;
 use crate::sweeps::{ALL, CONFIG, Place};
 
 const DEVICE: [&str; 2] = ["--device", "replay:replay.toml"];
@@ -155,21 +156,6 @@ fn a_wrong_total_is_a_wrong_result() {
     let told = place.run(&[&verify[..], &DEVICE].concat(), 5).stdout;
     assert!(told.contains("the total is wrong: expected 1, got 2"), "{told}");
 }
-
-/// Kernels that can be shipped.
-const SHIPPED: &str = r#"
-name = "shipped"
-sizes = "2^10..2^13"
-[[block]]
-family = ["chained-scan"]
-batch_size = [1, 4]
-vector_width = ["vec4"]
-workgroup_size = [64]
-lookback = ["parallel"]
-block_scan = ["raking"]
-reset = ["turn", "fill"]
-arguments = ["push"]
-"#;
 
 /// Rows with a total choose for calls with a total, with losses; rows without, beside them, for all others.
 #[test]

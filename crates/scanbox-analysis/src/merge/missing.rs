@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use scanbox_model::record::Record;
-use scanbox_model::sizes::Sizes;
+use scanbox_model::sizes::sizes_text;
 use scanbox_model::space::Point;
 
 use super::rows::is_of_point;
@@ -76,7 +76,5 @@ pub fn sizes(planned: &[Point], missing: &[Point]) -> Vec<Missing> {
 /// Sizes as arguments.
 #[must_use]
 pub fn sizes_words(sizes: impl Iterator<Item = u64>) -> [String; 2] {
-    let digits = sizes.map(|n| n.to_string()).collect::<Vec<_>>().join(",");
-    let sizes = digits.parse::<Sizes>().map_or(digits, |sizes| sizes.to_string());
-    ["--sizes".to_owned(), sizes]
+    ["--sizes".to_owned(), sizes_text(sizes)]
 }

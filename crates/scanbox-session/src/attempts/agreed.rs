@@ -51,8 +51,8 @@ impl OtherShards {
     /// What such a device was found to guarantee, by what `version` asks.
     #[must_use]
     pub fn guarantees(&self, device: &DeviceProfile, version: &str) -> Option<GuaranteesProbe> {
-        let probe = self.device(device)?.guarantee_facts.probe.clone();
-        probe.filter(|probe| probe.version == version && probe.is_sound())
+        let probe = self.device(device)?.guarantee_facts.probe.as_ref();
+        probe.filter(|probe| probe.answers(version)).cloned()
     }
 
     /// Whether they are of the points that this one is of.

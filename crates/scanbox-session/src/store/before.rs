@@ -83,8 +83,10 @@ impl Before {
     pub fn check(path: &Path, subject: &FileSubject<'_>, resume: Resume) -> anyhow::Result<Self> {
         let mut rows = rows_before(path)?;
         let on_disk = known_metadata(&Metadata::path_beside(path))?;
+        let node = node();
+        let now = FileOrigin { host: &node, ..FileOrigin::of_device(subject.device, subject.kernel_hash) };
         for before in rows.iter().map(FileOrigin::of_row) {
-            before.check(path, subject, resume)?;
+            before.check(path, &now, subject, resume)?;
         }
         for row in &rows {
             check_problem(path, row, subject)?;
@@ -95,7 +97,7 @@ impl Before {
             known.count_rows_of_runs(&rows);
             let origin = FileOrigin::of_device(&known.device, &known.kernel_hash);
             let checked = origin
-                .check(path, subject, resume)
+                .check(path, &now, subject, resume)
                 .and_then(|()| check_reconvergence(path, &known.device, subject))
                 .and_then(|()| check_space(path, &known.space, subject, resume))
                 .and_then(|()| check_shard(path, known.shard.as_ref(), subject))
@@ -163,7 +165,7 @@ pub fn guarantees_before(path: &Path, device: &DeviceProfile, version: &str) -> 
         ([name, uuid, driver, driver_build].map(String::clone), device.device_api())
     };
     let same = facts(&before) == facts(device);
-    before.guarantee_facts.probe.filter(|probe| same && probe.version == version && probe.is_sound())
+    before.guarantee_facts.probe.filter(|probe| same && probe.answers(version))
 }
 
 /// Whether the kernels of the rows that are there asked the device for maximal reconvergence if those of this run do:
@@ -336,11 +338,15 @@ impl<'a> FileOrigin<'a> {
         }
     }
 
-    /// Whether rows from here may stand beside rows of this device and these kernels.
-    fn check(&self, path: &Path, subject: &FileSubject<'_>, resume: Resume) -> anyhow::Result<()> {
-        let &FileSubject { device, kernel_hash, elsewhere, .. } = subject;
-        let node = node();
-        let now = FileOrigin { host: &node, ..FileOrigin::of_device(device, kernel_hash) };
+    /// Whether rows from here may stand beside rows of this run, which are from `now`.
+    fn check(
+        &self,
+        path: &Path,
+        now: &Self,
+        subject: &FileSubject<'_>,
+        resume: Resume,
+    ) -> anyhow::Result<()> {
+        let elsewhere = subject.elsewhere;
         if self.api != now.api {
             bail!(
                 "{}: its rows are of {}, this run is of {}: a file holds rows of one interface to a device; {elsewhere}",

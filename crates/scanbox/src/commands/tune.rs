@@ -11,7 +11,7 @@ use scanbox_model::config::{Arguments, Parameter};
 use scanbox_model::device::DeviceKind;
 use scanbox_model::metadata::Metadata;
 use scanbox_model::problem::Problem;
-use scanbox_model::record::Status;
+use scanbox_model::record::{Record, Status};
 use scanbox_model::sizes::Sizes;
 use scanbox_model::units::{size_label, slug};
 use scanbox_pack::{CallTrait, Promises};
@@ -151,7 +151,9 @@ pub fn run(args: &TuneArgs, tools: &Tools) -> anyhow::Result<Exit> {
     if !matches!(swept, Exit::Done | Exit::WrongResult | Exit::Incomplete) {
         return Ok(swept);
     }
-    if swept == Exit::Incomplete && !rows_before(&rows)?.iter().any(|row| row.status == Status::Ok) {
+    let records = rows_before(&rows)?;
+    let sizes = sizes_measured(&records);
+    if swept == Exit::Incomplete && sizes.is_empty() {
         note(&format!(
             "the budget ended before any config was measured, so there is no pack; to continue, run: {}",
             paste::this_command()
@@ -159,7 +161,7 @@ pub fn run(args: &TuneArgs, tools: &Tools) -> anyhow::Result<Exit> {
         return Ok(swept);
     }
     let measured = began.elapsed();
-    tell_measured(&rows)?;
+    tell_measured(&rows, &records, &sizes);
     let wish = PackWish {
         tiers: args.promises.clone(),
         most: None,
@@ -179,7 +181,7 @@ pub fn run(args: &TuneArgs, tools: &Tools) -> anyhow::Result<Exit> {
     let tried =
         if replay_script(&args.device).is_none() { try_pack(&pack, args, tools)? } else { Exit::Done };
     note(&times_told(args.budget, measured, began.elapsed()));
-    if let Some(command) = at_size(&rows)? {
+    if let Some(command) = at_size(&rows, &sizes) {
         note(&format!("to see what to use at a size, run: {command}"));
     }
     // What was wrong in the sweep is in no pack, and still something that the user has to hear of.
@@ -200,32 +202,30 @@ fn times_told(budget: Duration, measured: Duration, all: Duration) -> String {
     }
 }
 
+/// The sizes at which something is ok.
+fn sizes_measured(records: &[Record]) -> BTreeSet<u64> {
+    records.iter().filter(|row| row.status == Status::Ok).map(|row| row.n_elements).collect()
+}
+
 /// Says how many of the points were measured where not all were, and at which sizes none was.
-fn tell_measured(rows: &Path) -> anyhow::Result<()> {
-    let records = rows_before(rows)?;
-    let Ok(metadata) = Metadata::read(&Metadata::path_beside(rows)) else { return Ok(()) };
+fn tell_measured(rows: &Path, records: &[Record], measured: &BTreeSet<u64>) {
+    let Ok(metadata) = Metadata::read(&Metadata::path_beside(rows)) else { return };
     let points: BTreeSet<_> = records.iter().map(|row| (&row.config_id, row.n_elements)).collect();
     if (points.len() as u64) < metadata.points {
         note(&format!("{} of {} points measured", points.len(), metadata.points));
     }
-    let measured: BTreeSet<u64> =
-        records.iter().filter(|row| row.status == Status::Ok).map(|row| row.n_elements).collect();
     let without: Vec<String> =
         metadata.space.sizes.iter().filter(|n| !measured.contains(n)).map(size_label).collect();
     if !without.is_empty() {
         note(&format!("warning: nothing was measured at {}", without.join(", ")));
     }
-    Ok(())
 }
 
 /// The command that says what to use at a size, as at the middle one of those that were measured.
-fn at_size(rows: &Path) -> anyhow::Result<Option<String>> {
-    let records = rows_before(rows)?;
-    let sizes: BTreeSet<u64> =
-        records.iter().filter(|row| row.status == Status::Ok).map(|row| row.n_elements).collect();
-    let Some(n) = sizes.iter().nth(sizes.len() / 2) else { return Ok(None) };
+fn at_size(rows: &Path, measured: &BTreeSet<u64>) -> Option<String> {
+    let n = measured.iter().nth(measured.len() / 2)?;
     let (program, rows, n) = (paste::program(), rows.to_string_lossy(), n.to_string());
-    Ok(Some(paste::line([program.as_str(), "analyze", &rows, "--at", &n])))
+    Some(paste::line([program.as_str(), "analyze", &rows, "--at", &n]))
 }
 
 /// Which sizes of a space are measured, where not all are.

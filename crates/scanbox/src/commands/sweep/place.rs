@@ -76,7 +76,7 @@ impl SweepPlace {
 
     /// The command that writes to another file.
     pub fn other_command(&self) -> String {
-        paste::this_command_into(&free_path(&self.path))
+        paste::this_command_into(&paste::numbered(&self.path))
     }
 
     /// Where rows of something else may go, as messages say it; `command` is that which writes to another file.
@@ -128,12 +128,6 @@ impl SweepPlace {
         let outcome = attempt.finish().and_then(|()| attempt.off_now(device, rows));
         (attempt.published().to_owned(), outcome)
     }
-}
-
-/// A file of this name with a number that no file there has.
-fn free_path(path: &Path) -> PathBuf {
-    let numbered = (2..=u32::MAX).map(|number| path.with_extension(format!("{number}.csv")));
-    numbered.into_iter().find(|path| !path.exists()).unwrap_or_else(|| path.to_owned())
 }
 
 /// The name of a file without its ending, and without the shard.
