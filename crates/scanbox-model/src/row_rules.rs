@@ -12,7 +12,7 @@ pub use self::checker::Checker;
 use self::utc::is_utc;
 use crate::api::Api;
 use crate::config::{Config, Family};
-use crate::parameters::{Declaration, PARAMETER_NAMES, PARAMETERS, Value};
+use crate::parameters::{Cells, Declaration, PARAMETER_NAMES, PARAMETERS, Value};
 use crate::problem::{Mode, Problem};
 use crate::record::{Record, RoundMedians, Status, THROUGHPUT, TimeStats};
 
@@ -30,15 +30,36 @@ pub struct RowView<'a> {
     record: &'a Record,
     /// The text of `throughput_gbps`, which a record computes and does not keep.
     throughput: &'a str,
-    /// Of scanbox's own rows: the config that the label names, with the label of its kernel, or why it names none.
-    config: Option<&'a Result<(Config, String), String>>,
+    /// Of scanbox's own rows: what the label names, or why it names nothing.
+    label: Option<&'a Result<Labelled, String>>,
     /// Of scanbox's own rows: the problem, or why there is none.
     problem: Option<&'a Result<Problem, String>>,
 }
 
-impl RowView<'_> {
-    fn config(&self) -> Option<&Config> {
-        self.config?.as_ref().ok().map(|(config, _)| config)
+/// What follows from a label, whatever else a row says.
+struct Labelled {
+    config: Config,
+    /// The label of its kernel.
+    kernel: String,
+    /// What it says of each parameter, as [`PARAMETERS`] has them.
+    values: Vec<Value>,
+}
+
+impl Labelled {
+    fn of(label: &str) -> Result<Self, String> {
+        let config: Config = label.parse().map_err(|error| format!("{error}"))?;
+        let values = PARAMETERS.iter().map(|parameter| parameter.value(&config)).collect();
+        Ok(Self { config, kernel: config.kernel.to_string(), values })
+    }
+}
+
+impl<'a> RowView<'a> {
+    fn labelled(&self) -> Option<&'a Labelled> {
+        self.label?.as_ref().ok()
+    }
+
+    fn config(&self) -> Option<&'a Config> {
+        self.labelled().map(|labelled| &labelled.config)
     }
 
     fn is_ok(&self) -> bool {
@@ -93,14 +114,15 @@ fn times_in_order(time: Option<&TimeStats>, columns: [&'static str; 5]) -> Resul
 }
 
 /// Whether a cell of a parameter, where there is one, has what the label says.
-fn fits(parameter: &Declaration, record: &Record, config: &Config) -> bool {
-    let (cell, said) = (parameter.cell(&record.parameters), parameter.value(config));
-    match said {
+fn fits(parameter: &Declaration, cells: &Cells, said: Value) -> bool {
+    match (parameter.cell(cells), said) {
         // How many worked follows from the size, which is a rule of its own.
         _ if parameter.name == "workgroups" => true,
         // The cell has what ran, never `auto`: a label with it leaves the choice to the device.
-        Value::Word { word: "auto", .. } => cell != said,
-        said => cell == Value::Open || cell == said,
+        (cell, Value::Word { word: "auto", .. }) => cell != said,
+        // Words of one parameter differ by their places.
+        (Value::Word { place, .. }, Value::Word { place: said, .. }) => place == said,
+        (cell, said) => cell == Value::Open || cell == said,
     }
 }
 
@@ -118,7 +140,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         name: "the label of scanbox's own config can be read",
         columns: &["config_id"],
-        check: |row| match row.config {
+        check: |row| match row.label {
             Some(Err(reason)) => Err(("config_id", reason.clone())),
             _ => Ok(()),
         },
@@ -126,25 +148,27 @@ pub const RULES: &[Rule] = &[
     Rule {
         name: "the kernel is that of the config",
         columns: &["kernel_id", "config_id"],
-        check: |row| match row.config {
-            Some(Ok((_, kernel))) => holds(row.record.kernel_id == *kernel, "kernel_id", || {
+        check: |row| {
+            let Some(Labelled { kernel, .. }) = row.labelled() else { return Ok(()) };
+            holds(row.record.kernel_id == *kernel, "kernel_id", || {
                 let found: String = row.record.kernel_id.chars().take(80).collect();
                 format!("`{found}` where {} belongs to {kernel}", row.record.config_id)
-            }),
-            _ => Ok(()),
+            })
         },
     },
     Rule {
         name: "parameters are those of the label",
         columns: &PARAMETER_NAMES,
         check: |row| {
-            let Some(config) = row.config() else { return Ok(()) };
-            let Some(parameter) = PARAMETERS.iter().find(|parameter| !fits(parameter, row.record, config))
+            let Some(Labelled { values, .. }) = row.labelled() else { return Ok(()) };
+            let cells = &row.record.parameters;
+            let mut parameters = PARAMETERS.iter().zip(values);
+            let Some((parameter, said)) =
+                parameters.find(|(parameter, said)| !fits(parameter, cells, **said))
             else {
                 return Ok(());
             };
-            let found = parameter.cell(&row.record.parameters);
-            let said = parameter.value(config).to_string();
+            let (found, said) = (parameter.cell(cells), said.to_string());
             let said = if said.is_empty() { "none".to_owned() } else { format!("`{said}`") };
             Err((parameter.name, format!("`{found}` where {} says {said}", row.record.config_id)))
         },
@@ -378,8 +402,7 @@ pub const RULES: &[Rule] = &[
             holds(record.is_of_benchmark(), "call_form", || {
                 "a row without a cache state is of a sweep, whose calls have no other form".to_owned()
             })?;
-            let config = row.config.and_then(|config| config.as_ref().ok());
-            let goes = config.is_none_or(|(config, _)| form.goes_with(&config.kernel));
+            let goes = row.config().is_none_or(|config| form.goes_with(&config.kernel));
             holds(goes, "call_form", || format!("{form}, and {} has no such calls", record.config_id))
         },
     },

@@ -1,7 +1,8 @@
 //! The rows of one file, one after the other.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
+use rustc_hash::FxHashMap;
 use scanbox_model::config::Config;
 use scanbox_model::record::{Clock, Record};
 
@@ -64,8 +65,8 @@ pub struct FileRows {
 pub(super) struct Labels {
     /// Each with the label of its kernel.
     pub(super) configs: Vec<(Config, String)>,
-    pub(super) by_config: HashMap<Config, u32>,
-    pub(super) by_label: HashMap<String, u32>,
+    pub(super) by_config: FxHashMap<Config, u32>,
+    pub(super) by_label: FxHashMap<String, u32>,
 }
 
 impl Labels {

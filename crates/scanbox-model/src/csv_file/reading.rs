@@ -183,8 +183,9 @@ fn for_each_complete<E: From<CsvError>>(
 /// A cell that says what the cell above it says is not read again.
 struct CellReader<'a> {
     order: &'a [FileColumn],
-    /// By column: statistics of times are empty together in each row, and are read in each.
-    of_time: Vec<bool>,
+    /// By column, whether it is read in every row: cells of unknown columns are collected, and statistics of times,
+    /// which are empty together, are.
+    of_each_row: Vec<bool>,
     record: Record,
     /// The row that is in the record.
     before: csv::StringRecord,
@@ -192,12 +193,12 @@ struct CellReader<'a> {
 
 impl<'a> CellReader<'a> {
     fn new(order: &'a [FileColumn]) -> Self {
-        let is_of_time = |place: &FileColumn| match place {
+        let is_of_each_row = |place: &FileColumn| match place {
             FileColumn::Known(index) => COLUMNS[*index].name.contains("_ns_"),
-            FileColumn::Unknown(_) => false,
+            FileColumn::Unknown(_) => true,
         };
-        let of_time = order.iter().map(is_of_time).collect();
-        Self { order, of_time, record: Record::default(), before: csv::StringRecord::new() }
+        let of_each_row = order.iter().map(is_of_each_row).collect();
+        Self { order, of_each_row, record: Record::default(), before: csv::StringRecord::new() }
     }
 
     /// Takes a row, and leaves the one before in its place.
@@ -208,20 +209,19 @@ impl<'a> CellReader<'a> {
         (record.steady, record.span) = (None, None);
         record.unknown.clear();
         let mut above = self.before.iter();
-        for ((cell, place), of_time) in row.iter().zip(self.order).zip(&self.of_time) {
-            // Most cells are empty, or short: what is no call is cheap.
-            let is_same = above.next().is_some_and(|above| {
-                above.len() == cell.len() && (cell.is_empty() || above.as_bytes() == cell.as_bytes())
-            });
-            let column = match place {
-                FileColumn::Known(index) => &COLUMNS[*index],
+        for ((cell, place), of_each_row) in row.iter().zip(self.order).zip(&self.of_each_row) {
+            let is_same = above.next().is_some_and(|above| is_equal(above.as_bytes(), cell.as_bytes()));
+            if is_same && !*of_each_row {
+                continue;
+            }
+            match place {
+                FileColumn::Known(index) => {
+                    let column = &COLUMNS[*index];
+                    column.read(record, cell).map_err(|reason| failed(column.name, reason))?;
+                }
                 FileColumn::Unknown(name) => {
                     record.unknown.push(UnknownCell { column: Arc::clone(name), text: cell.to_owned() });
-                    continue;
                 }
-            };
-            if !is_same || *of_time {
-                column.read(record, cell).map_err(|reason| failed(column.name, reason))?;
             }
         }
         if record.schema != SCHEMA {
@@ -231,6 +231,17 @@ impl<'a> CellReader<'a> {
         std::mem::swap(&mut self.before, row);
         Ok(())
     }
+}
+
+/// What `==` says. Most cells are short, and a call of `memcmp` takes longer than they do.
+#[inline]
+fn is_equal(a: &[u8], b: &[u8]) -> bool {
+    if a.len() != b.len() {
+        return false;
+    }
+    let ((a_words, a_rest), (b_words, b_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
+    a_words.iter().zip(b_words).all(|(a, b)| u64::from_ne_bytes(*a) == u64::from_ne_bytes(*b))
+        && a_rest.iter().zip(b_rest).all(|(a, b)| a == b)
 }
 
 /// What a column of a file is.

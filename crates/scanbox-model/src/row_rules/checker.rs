@@ -1,16 +1,15 @@
 //! Holds rows against the table of rules.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
-use super::{Broken, OWN_SUBJECT, RULES, RowView};
-use crate::config::Config;
+use super::{Broken, Labelled, OWN_SUBJECT, RULES, RowView};
 use crate::problem::Problem;
 use crate::record::Record;
 
 /// Checks rows, and remembers their labels.
 #[derive(Default)]
 pub struct Checker {
-    configs: HashMap<String, Result<(Config, String), String>>,
+    labels: FxHashMap<String, Result<Labelled, String>>,
 }
 
 impl Checker {
@@ -22,15 +21,13 @@ impl Checker {
     pub fn check(&mut self, record: &Record, throughput: &str) -> Result<(), Broken> {
         let own = record.subject == OWN_SUBJECT;
         // Two look-ups where it is new, and one where it is not: there are far more rows than labels.
-        let known = self.configs.get(&record.config_id).filter(|_| own);
+        let known = self.labels.get(&record.config_id).filter(|_| own);
         if own && known.is_none() {
-            let config = record.config_id.parse::<Config>();
-            let config = config.map(|config| (config, config.kernel.to_string()));
-            self.configs.insert(record.config_id.clone(), config.map_err(|error| error.to_string()));
+            self.labels.insert(record.config_id.clone(), Labelled::of(&record.config_id));
             return self.check(record, throughput);
         }
         let problem = own.then(|| Problem::of_row(record));
-        let row = RowView { record, throughput, config: known, problem: problem.as_ref() };
+        let row = RowView { record, throughput, label: known, problem: problem.as_ref() };
         for rule in RULES {
             if let Err((column, reason)) = (rule.check)(&row) {
                 return Err(Broken { rule: rule.name, column, reason });

@@ -34,8 +34,10 @@ impl<'a> MetadataFit<'a> {
     pub fn see(&mut self, row: &Record) {
         let Metadata { device, kernel_hash, .. } = self.metadata;
         self.is_empty = false;
-        self.has_subject |=
-            (&row.device, &row.kernel_hash) == (&device.name, kernel_hash) && device.device_api().is_of(row);
+        self.has_subject = self.has_subject
+            || (row.device == device.name
+                && row.kernel_hash == *kernel_hash
+                && device.device_api().is_of(row));
         self.has_run = self.has_run || self.runs.contains(row.run_id.as_str());
     }
 
