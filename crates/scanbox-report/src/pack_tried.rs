@@ -12,9 +12,6 @@ use serde::Serialize;
 use crate::document::{Document, Format, write_json};
 use crate::terminal::fold;
 
-/// How the reason begins of what is for other subgroups; their size follows ([`scanbox_pack::choose::Lack`]).
-const NO_SUBGROUPS: &str = "the device has no subgroups of ";
-
 /// What became of the kernels of a pack.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct PackTried<'a> {
@@ -63,8 +60,7 @@ impl PackTried<'_> {
         let (mut sizes, mut of_sizes) = (BTreeSet::new(), 0);
         let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
         for verdict in self.verdicts.iter().filter(|verdict| verdict.status == Status::Unsupported) {
-            let size = verdict.reason.strip_prefix(NO_SUBGROUPS);
-            match size.and_then(|size| size.parse::<u32>().ok()) {
+            match verdict.lacks_subgroups_of {
                 Some(size) => {
                     sizes.insert(size);
                     of_sizes += 1;
@@ -75,7 +71,7 @@ impl PackTried<'_> {
         let mut sizes: Vec<String> = sizes.into_iter().map(|size| size.to_string()).collect();
         if let Some(last) = sizes.pop() {
             let last = if sizes.is_empty() { last } else { format!("{} or {last}", sizes.join(", ")) };
-            reasons.insert(format!("{NO_SUBGROUPS}{last}"), of_sizes);
+            reasons.insert(format!("the device has no subgroups of {last}"), of_sizes);
         }
         reasons
     }

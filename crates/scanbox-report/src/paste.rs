@@ -41,11 +41,6 @@ pub fn numbered(path: &Path) -> PathBuf {
     numbered.into_iter().find(|path| !path.exists()).unwrap_or_else(|| path.to_owned())
 }
 
-/// Whether the command that is running is this one of the program's.
-pub fn runs(command: &str) -> bool {
-    std::env::args_os().skip(1).any(|word| word == command)
-}
-
 /// The value of an option of the command that is running, where it has it.
 pub fn given(option: &str) -> Option<String> {
     value_of(std::env::args_os().map(|word| word.to_string_lossy().into_owned()), option)

@@ -55,6 +55,8 @@ pub struct SweepEnding<'a> {
     pub run: Option<RunCost>,
     /// Known issues that did not show, one sentence each.
     pub passed: Vec<String>,
+    /// Whether `scanbox sweep` was asked for, and not a command that sweeps into a file of its own.
+    pub is_of_sweep: bool,
 }
 
 /// What it took.
@@ -218,7 +220,7 @@ fn write_facts(ending: &SweepEnding<'_>, width: Option<usize>, out: &mut dyn Wri
         let text = format!("nothing was left to measure; these times are of {newest}");
         writeln!(out, "{}", fold("measured   ", &text, 11, width))?;
         // The file of another command has the name that it gives.
-        if paste::runs("sweep") && metadata.shard.is_none() && ending.is_published {
+        if ending.is_of_sweep && metadata.shard.is_none() && ending.is_published {
             let (again, compare) = again(path);
             let why = "to measure again, and to compare, run:";
             writeln!(

@@ -20,6 +20,7 @@ use scanbox_model::problem::{Mode, Problem};
 use scanbox_model::record::Status;
 use scanbox_model::safe_devices::Guarantee;
 use scanbox_model::user_operator::UserOperator;
+use scanbox_pack::choose::Lack;
 use scanbox_pack::{
     Breakpoint, CallUse, ChoiceTable, Pack, PackData, PackModule, PackProblem, PackRecipe, Promises, Recipe,
     ScanMode, ScanProblem,
@@ -45,6 +46,9 @@ pub struct PackVerdict {
     pub status: Status,
     /// Why it is not ok.
     pub reason: String,
+    /// The size of subgroups that it needs and the device does not have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lacks_subgroups_of: Option<u32>,
     /// Calls that were compared.
     pub calls: u64,
     /// Elements that were compared, guards included.
@@ -119,9 +123,14 @@ pub fn run<E: From<Failure>>(
             left -= 1;
             let what = name(pack.data(), problem, item);
             observer(PackEvent::Started { what: &what })?;
-            let tried = attempt(session.backend, pack.data(), &problem.scan, computed, item);
+            let lacks_subgroups_of = lacking(pack.data(), item, session.backend.profile());
+            let tried = match lacks_subgroups_of {
+                Some(size) => Err(Failure::new(Status::Unsupported, Lack::SubgroupSize(size).to_string())),
+                None => attempt(session.backend, pack.data(), &problem.scan, computed, item),
+            };
             let lost = tried.as_ref().err().filter(|failure| failure.is_fatal() && left > 0).cloned();
-            observer(PackEvent::Finished { verdict: verdict(what, tried) })?;
+            let verdict = PackVerdict { lacks_subgroups_of, ..verdict(what, tried) };
+            observer(PackEvent::Finished { verdict })?;
             if let Some(Failure { status, reason }) = lost {
                 return Err(
                     Failure::new(status, format!("{reason}; the {left} behind it were not tried")).into()
@@ -155,13 +164,20 @@ fn name(data: &PackData, problem: &PackProblem, item: &PackItem) -> String {
     format!("{} for {element} {operator}, {}, subgroups of {subgroup_size}", recipe.label, item.call_use)
 }
 
+/// The size of subgroups that a kernel needs and the device does not have.
+fn lacking(data: &PackData, item: &PackItem, device: &DeviceProfile) -> Option<u32> {
+    let has = device.min_subgroup_size..=device.max_subgroup_size;
+    let modules = data.recipes[item.recipe].recipe.modules();
+    let mut sizes = modules.map(|place| data.modules[usize::from(*place)].subgroup_size);
+    sizes.find(|size| !has.contains(size))
+}
+
 fn verdict(what: String, tried: Result<(u64, u64), Failure>) -> PackVerdict {
-    match tried {
-        Ok((calls, elements)) => {
-            PackVerdict { what, status: Status::Ok, reason: String::new(), calls, elements }
-        }
-        Err(Failure { status, reason }) => PackVerdict { what, status, reason, calls: 0, elements: 0 },
-    }
+    let (status, reason, (calls, elements)) = match tried {
+        Ok(counts) => (Status::Ok, String::new(), counts),
+        Err(Failure { status, reason }) => (status, reason, (0, 0)),
+    };
+    PackVerdict { what, status, reason, lacks_subgroups_of: None, calls, elements }
 }
 
 /// Sizes at which a kernel is tried: around the ends of tiles, of a group of them, and of levels.

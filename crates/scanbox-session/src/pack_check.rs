@@ -104,7 +104,14 @@ fn listen(
             }
         };
         let Some(what) = trying else { return Ok(Some(reason)) };
-        take(PackVerdict { what, status, reason: reason.clone(), calls: 0, elements: 0 });
+        take(PackVerdict {
+            what,
+            status,
+            reason: reason.clone(),
+            lacks_subgroups_of: None,
+            calls: 0,
+            elements: 0,
+        });
         return Ok(Some(format!("{reason}; what comes behind it was not tried")));
     }
 }

@@ -8,6 +8,7 @@ use scanbox_model::record::Status;
 use scanbox_model::units::size_label;
 
 use super::{Piece, Section, Sources, printable};
+use crate::analysis::text::across::speed_words;
 use crate::analysis::text::{count, percent};
 use crate::figure::{Figure, LineChart, Look, Multiples, Plot, Series, XAxis, YScale};
 use crate::words::common_maker;
@@ -55,9 +56,21 @@ pub fn section(sources: &Sources<'_>) -> Section {
         caption: CAPTION.into(),
         plot: Plot::Multiples(Multiples::alike(panels)),
     });
-    let pieces = vec![Piece::Cards(Cards { cards, figure }), Piece::Says(CAPTION.into())];
+    let mut pieces = vec![Piece::Cards(Cards { cards, figure }), Piece::Says(CAPTION.into())];
+    pieces.extend(faster(sources));
     Section { id: "summary".into(), heading: "At a glance".into(), pieces }
 }
+
+/// Which device is faster, where few are compared.
+fn faster(sources: &Sources<'_>) -> Option<Piece> {
+    let [across] = sources.report.answers.across.as_slice() else { return None };
+    let title = |at: usize| sources.titles[across.devices[at]].clone();
+    let says: Vec<String> = across.speeds.iter().map(|speed| speed_words(speed, &title)).collect();
+    (1..=MOST_SPEEDS).contains(&says.len()).then_some(Piece::List(says))
+}
+
+/// As many comparisons are read before the rest; the section about all devices has them all.
+const MOST_SPEEDS: usize = 3;
 
 const CAPTION: &str = "Both axes are logarithmic, and the same for every device. scanbox is the best config of each size; the copy \
     was measured in the same run; other implementations, the fastest at each size, may come from other runs, on hot buffers.";
@@ -94,6 +107,23 @@ fn device<'a>(sources: &Sources<'a>, index: usize) -> &'a DeviceAnswer<'a> {
     &sources.report.answers.devices[index]
 }
 
+/// What a page is called that nobody has named: what was computed, and where.
+pub fn heading(sources: &Sources<'_>) -> String {
+    let devices = &sources.report.answers.devices;
+    let mut problems: Vec<String> = devices.iter().map(|device| device.table.problem.title()).collect();
+    problems.dedup();
+    let what = match problems.as_slice() {
+        [problem] => problem.clone(),
+        several => count(several.len(), "problem"),
+    };
+    let (shown, more) = sources.titles.split_at(sources.titles.len().min(MOST_NAMED));
+    let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+    format!("scanbox: {what} on {}{more}", shown.join(", "))
+}
+
+/// Devices that a heading names.
+const MOST_NAMED: usize = 3;
+
 /// What the other implementations are called together.
 pub fn other_name(sources: &Sources<'_>, device: &DeviceAnswer<'_>) -> String {
     let makers = sources.evidence.baselines_of(device.table).into_iter().map(|(_, line)| line.maker.clone());
@@ -112,11 +142,15 @@ fn card(sources: &Sources<'_>, index: usize, chart: Option<usize>) -> Card {
     };
     let points = &device.ideal.points;
     let peak = points.iter().max_by(|a, b| a.best.gbps.total_cmp(&b.best.gbps));
-    if let Some(peak) = peak {
-        let gbps = peak.best.gbps;
-        card.number = if gbps < 10.0 { format!("{gbps:.2}") } else { format!("{gbps:.0}") };
-        let problem = device.table.problem.title();
-        card.says = format!("at best: {problem} of {} elements", size_label(peak.n));
+    // The largest input: one that fits a cache is faster, and says less of the next device.
+    if let (Some(peak), Some(last)) = (peak, points.last()) {
+        let shown = |gbps: f64| if gbps < 10.0 { format!("{gbps:.2}") } else { format!("{gbps:.0}") };
+        card.number = shown(last.best.gbps);
+        card.says = format!("{} of {} elements", device.table.problem.title(), size_label(last.n));
+        if shown(peak.best.gbps) != card.number {
+            let text = format!("{} GB/s at {}", shown(peak.best.gbps), size_label(peak.n));
+            card.facts.push(("Fastest", text));
+        }
     }
     if device.table.kind == Some(DeviceKind::Software) {
         card.facts.push(("Mind", "a device in software: its times mean nothing for GPUs".into()));
@@ -167,13 +201,10 @@ fn card(sources: &Sources<'_>, index: usize, chart: Option<usize>) -> Card {
         }
         _ => {}
     }
-    let summary = &device.table.summary;
-    let ok = summary.by_status.get(&Status::Ok).copied().unwrap_or(0);
-    let bad = match summary.rows - ok {
-        0 => "all ok".to_owned(),
-        bad => format!("{bad} not ok"),
-    };
-    card.facts.push(("Rows", format!("{}, {bad}", summary.rows)));
+    let by_status = &device.table.summary.by_status;
+    let counts = Status::ALL.into_iter().filter_map(|status| Some((by_status.get(&status)?, status.word())));
+    let counts: Vec<String> = counts.map(|(rows, word)| format!("{rows} {word}")).collect();
+    card.facts.push(("Rows", counts.join(", ")));
     let date = device.table.newest_utc.split('T').next().unwrap_or_default();
     card.facts.push(("Measured", printable(&format!("{date}, {}", device.table.provenance.driver))));
     card

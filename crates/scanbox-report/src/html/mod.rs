@@ -17,7 +17,7 @@ mod provenance;
 mod summary;
 mod table;
 
-pub use headline::{Card, Cards};
+pub use headline::{Card, Cards, heading};
 pub use page::Page;
 pub use table::{HtmlCell, HtmlColumn, Table};
 

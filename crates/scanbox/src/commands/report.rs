@@ -49,9 +49,9 @@ pub struct ReportArgs {
     #[arg(long, value_parser = words(PICTURE_STYLES), value_name = "STYLE", default_value = "screen", requires = "plots")]
     style: PictureStyle,
 
-    /// The heading of the page
-    #[arg(long, value_name = "TEXT", default_value = "scanbox report")]
-    title: String,
+    /// The heading of the page; without it, what was computed and where
+    #[arg(long, value_name = "TEXT")]
+    title: Option<String>,
 }
 
 /// Writes the page, and the plots where that is wanted.
@@ -94,7 +94,7 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Exit> {
     for warning in &shown {
         note(&format!("warning: {warning}"));
     }
-    let heading = printable(&args.title);
+    let heading = args.title.as_deref().map_or_else(|| html::heading(&sources), printable);
     let document = Page { heading: &heading, files: &evidence.files, sections: &sections };
     let mut page = Vec::new();
     document.write(Format::Html, None, &mut page)?;

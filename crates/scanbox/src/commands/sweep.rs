@@ -145,6 +145,10 @@ pub struct SweepArgs {
     /// results, exit code and files
     #[arg(long, value_parser = words(TABLE_OR_JSON), default_value = "table", conflicts_with = "dry_run")]
     format: Format,
+
+    /// Whether it is a step of another command, which names the file.
+    #[arg(skip)]
+    pub is_step: bool,
 }
 
 /// Sweeps. `given` are the arguments without the devices.
@@ -362,7 +366,7 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
     let shown = place.shown();
     let goes_on = |file: &SweepFile| goes_on(file.records.len(), &shown);
     let ran = sweep::run(&asked, command, worker, limits, &enumeration, &mut file, &goes_on)?;
-    summarise(args.format, &mut file, place, &device, &enumeration, &ran)
+    summarise(args, &mut file, place, &device, &enumeration, &ran)
 }
 
 /// Says what a run would do. Whatever that would refuse has been refused before, by the same checks.

@@ -295,7 +295,9 @@ fn sweep_args(
     let flags = if args.problem.is_some() { problem.flags() } else { args.parts.flags(problem) };
     line.extend(flags.into_iter().map(OsString::from));
     let command = SweepArgs::augment_args(clap::Command::new("sweep"));
-    Ok(SweepArgs::from_arg_matches(&command.try_get_matches_from(line)?)?)
+    let mut swept = SweepArgs::from_arg_matches(&command.try_get_matches_from(line)?)?;
+    swept.is_step = true;
+    Ok(swept)
 }
 
 #[cfg(test)]

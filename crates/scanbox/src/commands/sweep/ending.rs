@@ -8,7 +8,6 @@ use scanbox_model::metadata::RunOutcome;
 use scanbox_model::record::Status;
 use scanbox_model::shard::{Shard, ShardOf};
 use scanbox_model::space::Enumeration;
-use scanbox_report::document::Format;
 use scanbox_report::paste;
 use scanbox_report::sweep::{RunCost, SweepEnding};
 use scanbox_runner::session::End;
@@ -18,13 +17,14 @@ use scanbox_session::notes::note;
 use scanbox_session::store::{RowKey, SweepFile, counts, point_key, row_key};
 use scanbox_session::sweep::Ran;
 
+use super::SweepArgs;
 use super::place::SweepPlace;
 use crate::answer::{answered, print};
 use crate::exit::{Completion, Exit, nothing_ok};
 
 /// Says how a sweep ended; its exit code does not depend on whether anybody reads that.
 pub fn summarise(
-    format: Format,
+    args: &SweepArgs,
     file: &mut SweepFile,
     place: SweepPlace,
     device: &DeviceProfile,
@@ -95,8 +95,9 @@ pub fn summarise(
             seconds: supervised.seconds.clone(),
         }),
         passed: passed.map(|(issue, rows)| known_issues::unexpected_pass(issue, rows)).collect(),
+        is_of_sweep: !args.is_step,
     };
-    let written = print(&ending, format);
+    let written = print(&ending, args.format);
     let unpublished = published.unwrap_or_else(|error| Some(format!("{error:#}")));
     for error in trouble.into_iter().chain(nothing_ok).chain(unpublished) {
         note(&format!("error: {error}"));
