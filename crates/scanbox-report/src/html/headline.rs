@@ -118,7 +118,7 @@ pub fn heading(sources: &Sources<'_>) -> String {
     };
     let (shown, more) = sources.titles.split_at(sources.titles.len().min(MOST_NAMED));
     let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
-    format!("scanbox: {what} on {}{more}", shown.join(", "))
+    format!("scanbox: {what} on {}{more}", shown.join("; "))
 }
 
 /// Devices that a heading names.
