@@ -481,19 +481,20 @@ fn packs_are_tried_through_the_library() {
     assert!(left_out > 1 && shown.contains(&said) && shown.lines().count() < 6, "{shown}");
 
     // Code that gives something else is found: sums in place of maxima.
-    let data = |operator: &str| {
+    let data = |operator: &str, subgroups: &str| {
         let (name, problem) = (format!("{operator}.scanpack"), format!("u32:{operator}:inclusive"));
-        let few = ["--uses", "pushed", "--portable", "8", "-o", &name];
+        let few = ["--uses", "pushed", "--portable", subgroups, "-o", &name];
         place.run(&[&["pack", "--any-device", &problem][..], &few].concat(), 0);
         read(&place, &name).into_data()
     };
-    let (sums, mut maxima) = (data("add"), data("max"));
+    let (sums, mut maxima) = (data("add", "8"), data("max", "8"));
     maxima.modules = sums.modules;
     fs::write(place.folder().join("wrong.scanpack"), Pack::new(maxima).unwrap().write()).unwrap();
     let wrong = run(&["pack", "--check", "wrong.scanpack"], 5);
     assert!(wrong.stdout.contains("1 kernel wrong") && wrong.stderr.contains("wrong_result"), "{wrong:?}");
     refused(&place, &["pack", "--check", "none.scanpack"], 1, "none.scanpack");
     // Who plays a device runs no code.
-    let played = ["pack", "--check", pack, "--device", "replay:replay.toml"];
+    data("min", "32");
+    let played = ["pack", "--check", "min.scanpack", "--device", "replay:replay.toml"];
     refused(&place, &played, 1, "").stdout.contains("who plays a device runs no code").then_some(()).unwrap();
 }
