@@ -260,7 +260,8 @@ fn compared(config: Config, problem: Problem, n: u64, call_use: CallUse) -> Plan
         n,
         bytes_moved: problem.bytes_moved(n),
         result: if problem.mode() == Mode::Reduce { Expected::Total } else { Expected::Scan },
-        error_bound: 0.0,
+        // The input is one whose sums are exact; what a user's operator rounds is known to its file alone.
+        error_bound: problem.user().map_or(0.0, |user| user.tolerance.share().into()),
         scratch: Scratch::NONE,
         passes: Vec::new(),
     }

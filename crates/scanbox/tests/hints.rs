@@ -120,3 +120,26 @@ fn a_file_that_is_not_there_is_told_what_it_must_be_and_what_makes_one() {
     let own = "sweep --device replay:replay.toml --space space.toml --kernels nowhere";
     check(own, 1, "nowhere", "a folder of kernel sources");
 }
+
+#[cfg(unix)]
+#[test]
+fn a_folder_in_place_of_a_file_is_told_what_it_must_be() {
+    let place = Place::in_memory("");
+    fs::create_dir(place.folder().join("folder")).unwrap();
+    let check = |line: &str, code: i32, what: &str| {
+        let error = error(&place, line, code);
+        assert!(error.contains(&format!("folder: this is a folder; it must be {what}")), "{line}: {error}");
+        assert!(!error.contains("os error"), "{line}: {error}");
+    };
+    let sweep = "rows of a sweep; `scanbox sweep` writes them";
+    check("analyze folder", 1, sweep);
+    fs::write(place.folder().join("folder/rows.csv"), "x").unwrap();
+    let meant = format!("{sweep}; did you mean `folder/*.csv`?");
+    check("analyze folder", 1, &meant);
+    check("report folder -o page.html", 1, &meant);
+    check("compare folder folder", 1, &meant);
+    check("pack folder -o no.scanpack", 1, &meant);
+    check("pack --show folder", 1, "a pack; ");
+    check("space --operator folder", 2, "a GLSL file with an operator; ");
+    check("space --space ./folder", 1, "a space file; ");
+}

@@ -3,9 +3,10 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use assert_cmd::cargo::cargo_bin;
+use rustix::process::Signal;
 use scanbox_kernels::legal;
 use scanbox_model::csv_file;
 use scanbox_model::metadata::Metadata;
@@ -16,7 +17,7 @@ use scanbox_testing::program::write_program;
 use scanbox_testing::space::points_per_size;
 use serde_json::Value;
 
-use crate::sweeps::{Ended, ended};
+use crate::sweeps::{Ended, ended, signal, wait_until};
 
 /// 16 configs at 8 sizes.
 const SPACE: &str = r#"
@@ -243,6 +244,66 @@ fn a_night_that_fails_leaves_the_base() {
     }
     assert_eq!(job.nights(), nights, "before anything is swept");
     assert_eq!(job.base(), base);
+}
+
+#[test]
+fn a_night_that_cannot_be_compared_says_why() {
+    let job = Job::new();
+    assert_eq!(job.night(1, "", &[]).code, Some(0));
+    let (base, state) = (job.base(), job.state());
+    let check = |ended: &Ended, code: i32, line: &str, why: &str| {
+        assert_eq!(ended.code, Some(code), "{}{}", ended.stdout, ended.stderr);
+        assert!(first_line(ended).starts_with(line), "{}", ended.stdout);
+        assert!(ended.stderr.contains(why), "{}", ended.stderr);
+        let last = fs::read_to_string(state.join("last")).unwrap();
+        let words: Vec<&str> = last.trim_end().splitn(3, ' ').collect();
+        assert_eq!(words[1], code.to_string(), "{last}");
+        assert_eq!(words[2..].join(""), first_line(ended), "{last}");
+        assert_eq!(job.base(), base);
+    };
+    // No result is right any more: that is wrong, and no failure of what compares.
+    let all_wrong = "[[fault]]\nkind = \"wrong_element\"\n";
+    for more in [&[][..], &["--no-rerun"]] {
+        check(&job.night(2, all_wrong, more), 5, "WRONG: ", "");
+    }
+    // The device is in use, so that there are no rows.
+    let stub = |text: &str| {
+        let program = job.path("stub");
+        write_program(&program, &format!("#!/usr/bin/env bash\n{text}\n"));
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/nightly");
+        let mut command = job.command(&script);
+        command.env("SCANBOX", program).args(["--state", "state"]);
+        command
+    };
+    check(&ended(stub("exit 4").output().unwrap()), 4, "", "nothing was measured; run scripts/nightly again");
+    // Another night has the folder.
+    let lock = fs::File::options().append(true).open(state.join("lock")).unwrap();
+    lock.lock().unwrap();
+    let second = ended(stub("exit 4").output().unwrap());
+    assert_eq!(second.code, Some(4), "{second:?}");
+    assert!(second.stderr.contains("another night is running in") && second.stderr.contains("(process "));
+    drop(lock);
+    // Whoever tells the script to stop means the sweep too.
+    for (told, code) in [(Signal::TERM, 143), (Signal::INT, 130)] {
+        let text = "trap 'touch told; exit 4' TERM; echo $$ > begun; sleep 60 >&- 2>&- & wait";
+        let mut command = stub(text);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let night = command.spawn().unwrap();
+        wait_until("a sweep", || fs::read(job.path("begun")).is_ok_and(|pid| !pid.is_empty()));
+        assert!(signal(night.id(), told));
+        check(&ended(night.wait_with_output().unwrap()), code, "", "stopped; the base is unchanged");
+        for file in ["told", "begun"] {
+            fs::remove_file(job.path(file)).unwrap();
+        }
+    }
+    // The base is gone.
+    fs::rename(state.join("nights").join(&base), job.path("aside")).unwrap();
+    let gone = job.night(3, "", &[]);
+    assert_eq!(gone.code, Some(1), "{gone:?}");
+    assert!(gone.stderr.contains(" is gone; --accept makes this night the base"), "{}", gone.stderr);
+    let taken = job.night(3, "", &["--accept"]);
+    assert_eq!(taken.code, Some(0), "{taken:?}");
+    assert_ne!(job.base(), base);
 }
 
 #[test]
