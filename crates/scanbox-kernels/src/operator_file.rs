@@ -11,6 +11,8 @@ use scanbox_model::problem::{Component, Element, StructureValue};
 use scanbox_model::user_operator::{OperatorName, Tolerance, Transforms, UserOperator};
 use serde::{Deserialize, Serialize};
 
+mod strays;
+
 /// The largest file that is read, in bytes.
 const MOST_BYTES: u64 = 64 << 10;
 
@@ -118,6 +120,7 @@ impl OperatorFile {
                 return Err(failed(None, reason));
             }
         }
+        strays::check(&tokens).map_err(|(line, reason)| failed(line, reason))?;
         let transforms = Transforms {
             input: transforms(&tokens, "transform_input").map_err(|(line, reason)| failed(line, reason))?,
             output: transforms(&tokens, "transform_output").map_err(|(line, reason)| failed(line, reason))?,

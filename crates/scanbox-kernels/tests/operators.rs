@@ -129,6 +129,20 @@ fn what_is_wrong_with_a_file_is_said() {
         "there is no function `Element identity(...)`",
     );
     check("x.glsl", text(FACTS, "float a;", &["identity", "combine"]), "there is no function `Element draw(");
+    // What is not called and nearly has the name of something that may be there would be left out without a word.
+    let own = |function: &str| format!("{}\n{function}\n", text(FACTS, "uint a;", &["identity", "combine"]));
+    for (typed, meant) in [
+        ("drwa(const uvec2 random, const uint index)", "draw"),
+        ("transform_inptu(const Element value, const uint index)", "transform_input"),
+        ("transform_out(const Element value, const uint index)", "transform_output"),
+    ] {
+        let function = format!("Element {typed} {{ return identity(); }}");
+        let name = typed.split('(').next().unwrap();
+        let told = format!("nothing calls the function `{name}`; did you mean `{meant}`?");
+        check("x.glsl", own(&function), &told);
+    }
+    let helper = "Element drawn() { return identity(); }\nElement draw(const uvec2 r, const uint i) { return drawn(); }";
+    OperatorFile::new(OperatorSource { path: "x.glsl".into(), text: own(helper) }).unwrap();
     let missing = OperatorFile::read("nowhere/affine.glsl".as_ref()).unwrap_err().to_string();
     assert!(missing.starts_with("nowhere/affine.glsl: "), "{missing}");
 }

@@ -97,10 +97,7 @@ pub fn run<E: From<Failure>>(
             left -= items.len();
             for item in items {
                 let what = name(pack.data(), problem, &item);
-                let reason = format!(
-                    "its operator {} is of a file, which --operator has to name",
-                    problem.scan.operator
-                );
+                let reason = why_unknown(&problem.scan, operator);
                 observer(PackEvent::Finished {
                     verdict: verdict(what, Err(Failure::new(Status::Unsupported, reason))),
                 })?;
@@ -139,6 +136,19 @@ pub fn run<E: From<Failure>>(
         }
     }
     Ok(())
+}
+
+/// Why nothing is known of an operator. `given`: that of the file that somebody named.
+fn why_unknown(scan: &ScanProblem, given: Option<UserOperator>) -> String {
+    let ScanProblem { operator, operator_hash, .. } = scan;
+    match given {
+        Some(given) => format!(
+            "its operator {operator} (text {operator_hash}) is not that of the file that --operator names ({}, text {})",
+            given.name,
+            given.hash_text()
+        ),
+        None => format!("its operator {operator} is of a file, which --operator has to name"),
+    }
 }
 
 /// Each kernel once for each use.

@@ -232,3 +232,43 @@ fn an_operator_that_is_none_is_told_once() {
         assert!(!told.contains("goes on"), "{told}");
     }
 }
+
+/// Sums of reals depend on the order in which they are combined, in a pack as elsewhere.
+#[test]
+fn a_pack_of_an_operator_that_rounds_is_held_to_its_tolerance() {
+    let Some(Machine::With(driver)) = Machine::lavapipe() else { return };
+    let place = place_with("affine");
+    let run = |line: &[&str], code: i32| {
+        let mut command = place.scanbox(line);
+        command.args(["--operator", "sum.glsl"]).env("SCANBOX_LOCKS", place.folder());
+        command
+            .env("VK_DRIVER_FILES", &driver)
+            .env("LP_NUM_THREADS", "1")
+            .env("LP_NATIVE_VECTOR_WIDTH", "256");
+        let ended = crate::sweeps::ended(command.output().unwrap());
+        assert_eq!(ended.code, Some(code), "{line:?}: {}{}", ended.stdout, ended.stderr);
+        ended
+    };
+    let sum = |tolerance: &str| {
+        let text = format!(
+            "#pragma scanbox operator(commutative = yes, tolerance = {tolerance})\nstruct Element {{ float sum; }};\n\
+             Element identity() {{ return Element(0.0); }}\n\
+             Element combine(const Element a, const Element b) {{ return Element(a.sum + b.sum); }}\n\
+             Element draw(const uvec2 random, const uint index) {{ return Element(float(random.x) * 1e-10 + 0.1); }}\n"
+        );
+        fs::write(place.folder().join("sum.glsl"), text).unwrap();
+    };
+    sum("1e-3");
+    let space = "name = \"small\"\nsizes = \"2^10\"\n[[block]]\nfamily = [\"chained-scan\"]\nbatch_size = [2]\n\
+                 vector_width = [\"vec2\"]\nworkgroup_size = [64]\nlookback = [\"sequential\"]\nblock_scan = [\"raking\"]\n";
+    fs::write(place.folder().join("small.toml"), space).unwrap();
+    run(&["sweep", "--device", "0", "--space", "./small.toml", "--out", "rows.csv", "--warm-up", "1ms"], 0);
+    run(&["pack", "rows.csv", "-o", "sum.scanpack", "--uses", "pushed", "--portable", "8"], 0);
+    let check = ["pack", "--check", "sum.scanpack", "--device", "0"];
+    let told = run(&check, 0).stdout;
+    assert!(told.contains(" right, each use counted") && !told.contains("not tried"), "{told}");
+    // Another text of the file says nothing about the pack.
+    sum("2e-3");
+    let told = run(&check, 1).stdout.replace("\n  ", " ");
+    assert!(told.contains("is not that of the file that --operator names (sum, text "), "{told}");
+}

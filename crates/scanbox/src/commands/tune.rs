@@ -134,8 +134,11 @@ pub fn run(args: &TuneArgs, tools: &Tools) -> anyhow::Result<Exit> {
     };
     let device = profile(&args.device, tools)?;
     let name = format!("{}.{problem}", slug(&device.name));
-    // Rows of other kernels are no beginning of these.
-    let hash = tools.compiler()?.kernel_hash();
+    // Rows of other kernels are no beginning of these, nor are those of another text of an operator.
+    let mut hash = tools.compiler()?.kernel_hash().to_owned();
+    if let Some(user) = problem.user() {
+        hash = format!("{hash}.{}", user.hash_text());
+    }
     let (rows, pack) = (folder.join(format!("{name}.{hash}.csv")), folder.join(format!("{name}.scanpack")));
     let space = Path::new(&args.space);
     let inputs = args.parts.input().into_iter().chain(space.exists().then_some(space));
@@ -251,16 +254,17 @@ fn try_pack(path: &Path, args: &TuneArgs, tools: &Tools) -> anyhow::Result<Exit>
     ));
     let exit = exit_of(&report);
     if exit != Exit::Done {
-        note(&after_trial(&name, &report));
+        note(&after_trial(&name, args.parts.input(), &report));
     }
     Ok(exit)
 }
 
 /// What to do with a pack of which not every kernel was right.
-fn after_trial(name: &str, report: &PackTried<'_>) -> String {
+fn after_trial(name: &str, operator: Option<&Path>, report: &PackTried<'_>) -> String {
     let is_slow = report.verdicts.iter().any(|verdict| verdict.status == Status::Timeout);
     let is_bad = |status| !matches!(status, Status::Ok | Status::Unsupported | Status::Timeout);
-    let file = paste::quoted(name);
+    let operator = operator.map_or_else(String::new, |path| format!(" --operator {}", paste::path(path)));
+    let file = format!("{}{operator}", paste::quoted(name));
     match report.verdicts.iter().any(|verdict| is_bad(verdict.status)) {
         false if is_slow => format!(
             "not every kernel of {name} was tried: `scanbox pack --check {file} --timeout 10m` gives each one longer"
