@@ -305,7 +305,7 @@ fn bad_input() {
     let failed = csv.replace(",ok,", ",timeout,");
     check_refused(failed.as_bytes(), bad, 1, &["bad.csv", "line 2", "`throughput_gbps`", "not ok"]);
     check_refused(csv.as_bytes(), &["nowhere.csv"], 1, &["nowhere.csv", "there is no such file"]);
-    check_refused(csv.as_bytes(), &["."], 1, &["directory"]);
+    check_refused(csv.as_bytes(), &["."], 1, &["this is a folder"]);
     check_refused(csv.as_bytes(), &[], 2, &["FILES"]);
     check_refused(csv.as_bytes(), &["bad.csv", "--metric", "power:0"], 2, &["above 0", "--metric"]);
     check_refused(csv.as_bytes(), &["bad.csv", "--metric", "best"], 2, &["squared", "power:P"]);

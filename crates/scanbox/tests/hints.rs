@@ -121,6 +121,20 @@ fn a_file_that_is_not_there_is_told_what_it_must_be_and_what_makes_one() {
     check(own, 1, "nowhere", "a folder of kernel sources");
 }
 
+#[test]
+fn a_scan_by_an_operator_of_a_file_is_sent_to_tune() {
+    let place = Place::in_memory("");
+    let own = ", and scans by an operator of your own are packed from rows: `scanbox tune --operator FILE`";
+    for (line, listed) in [
+        ("pack --any-device struct8:depth:inclusive -o x.scanpack", "and, or, xor"),
+        ("pack --any-device pair:add:inclusive -o x.scanpack", "i64, f64"),
+        ("tune --problem u32:depth:inclusive", "and, or, xor"),
+    ] {
+        let error = error(&place, line, 2);
+        assert!(error.contains(&format!("{listed}{own}")), "{line}: {error}");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn a_folder_in_place_of_a_file_is_told_what_it_must_be() {

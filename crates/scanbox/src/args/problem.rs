@@ -13,18 +13,30 @@ use crate::exit::UsageError;
 /// Stands on each flag: a heading of all of them would be that of whatever flags come after them, too.
 const HEADING: &str = "What is computed";
 
-/// The value of a flag with this word, or a message that lists those that scanbox has itself.
-fn own<P: Parameter>(word: &str, is_of_file: impl Fn(P) -> bool) -> Result<P, String> {
-    P::from_word(word)
-        .map_err(|_| P::unknown(word, |value| !is_of_file(value), ", or comes with --operator FILE"))
+/// The value with this word, or a message that lists those that scanbox has itself; `others`: where others come from.
+fn own<P: Parameter>(word: &str, is_of_file: impl Fn(P) -> bool, others: &str) -> Result<P, String> {
+    P::from_word(word).map_err(|_| P::unknown(word, |value| !is_of_file(value), others))
 }
 
+/// A type of an element.
+pub fn element_word(word: &str, others: &str) -> Result<Element, String> {
+    own(word, Element::is_struct, others)
+}
+
+/// An operator.
+pub fn operator_word(word: &str, others: &str) -> Result<Operator, String> {
+    own(word, |operator| operator == Operator::User, others)
+}
+
+/// Where a flag has others from.
+const OF_FILE: &str = ", or comes with --operator FILE";
+
 fn element(word: &str) -> Result<Element, String> {
-    own(word, Element::is_struct)
+    element_word(word, OF_FILE)
 }
 
 fn operator(word: &str) -> Result<Operator, String> {
-    own(word, |operator| operator == Operator::User)
+    operator_word(word, OF_FILE)
 }
 
 /// What is computed.

@@ -20,6 +20,7 @@ use scanbox_session::notes::note;
 use scanbox_session::pack::{PackMade, PackRows, PackWish, UseSet, pack};
 use scanbox_session::tools::Tools;
 
+use super::problem::{element_word, operator_word};
 use crate::exit::UsageError;
 use crate::inputs::{SweepInput, once};
 
@@ -94,7 +95,8 @@ pub fn problem(text: &str) -> Result<Problem, String> {
             "the parts of `{text}` must stand as TYPE:OPERATOR:MODE; did you mean `{right}`?"
         ));
     }
-    let (element, operator) = (Element::from_word(element)?, Operator::from_word(operator)?);
+    let own = ", and scans by an operator of your own are packed from rows: `scanbox tune --operator FILE`";
+    let (element, operator) = (element_word(element, own)?, operator_word(operator, own)?);
     let problem = Problem::new(Mode::from_word(mode)?, element, operator, init, placement)?;
     problem.in_direction(direction).with_operands(total, init_source)
 }
