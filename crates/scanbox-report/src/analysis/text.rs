@@ -406,20 +406,24 @@ pub(crate) fn distrusted(device: &DeviceAnswer<'_>) -> Option<String> {
     ))
 }
 
+/// How many rows have which status: `90 ok, 6 unsupported`.
+pub(crate) fn statuses(device: &DeviceAnswer<'_>) -> String {
+    let by_status = &device.table.summary.by_status;
+    let counts =
+        Status::ALL.into_iter().filter_map(|status| by_status.get(&status).map(|n| format!("{n} {status}")));
+    counts.collect::<Vec<_>>().join(", ")
+}
+
 /// Rows by status, and how much of the space they are.
 pub(crate) fn row_counts(device: &DeviceAnswer<'_>) -> String {
     let summary = &device.table.summary;
-    let statuses = Status::ALL
-        .iter()
-        .filter_map(|status| summary.by_status.get(status).map(|n| format!("{n} {status}")));
-    let statuses: Vec<String> = statuses.collect();
     let space = match (device.table.space_origin, summary.planned_points) {
         (SpaceOrigin::Planned, Some(points)) => {
             format!("; {} of {points} points of the space", summary.planned_with_row)
         }
         _ => String::new(),
     };
-    format!("{} rows: {}{space}", summary.rows, statuses.join(", "))
+    format!("{} rows: {}{space}", summary.rows, statuses(device))
 }
 
 /// The metric, and the normalisation where there is one.

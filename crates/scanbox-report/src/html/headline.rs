@@ -1,15 +1,16 @@
 //! What a reader takes away: a number, a chart and a few facts of each device.
 
+use std::collections::BTreeSet;
+
 use scanbox_analysis::answers::DeviceAnswer;
 use scanbox_analysis::bandwidth::BandwidthOrigin;
 use scanbox_analysis::versus::shown;
 use scanbox_model::device::DeviceKind;
-use scanbox_model::record::Status;
 use scanbox_model::units::size_label;
 
 use super::{Piece, Section, Sources, printable};
 use crate::analysis::text::across::speed_words;
-use crate::analysis::text::{count, percent};
+use crate::analysis::text::{count, percent, statuses};
 use crate::figure::{Figure, LineChart, Look, Multiples, Plot, Series, XAxis, YScale};
 use crate::words::common_maker;
 
@@ -110,11 +111,10 @@ fn device<'a>(sources: &Sources<'a>, index: usize) -> &'a DeviceAnswer<'a> {
 /// What a page is called that nobody has named: what was computed, and where.
 pub fn heading(sources: &Sources<'_>) -> String {
     let devices = &sources.report.answers.devices;
-    let mut problems: Vec<String> = devices.iter().map(|device| device.table.problem.title()).collect();
-    problems.dedup();
-    let what = match problems.as_slice() {
-        [problem] => problem.clone(),
-        several => count(several.len(), "problem"),
+    let mut problems: BTreeSet<String> = devices.iter().map(|device| device.table.problem.title()).collect();
+    let what = match problems.len() {
+        1 => problems.pop_first().unwrap_or_default(),
+        several => count(several, "problem"),
     };
     let (shown, more) = sources.titles.split_at(sources.titles.len().min(MOST_NAMED));
     let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
@@ -201,10 +201,7 @@ fn card(sources: &Sources<'_>, index: usize, chart: Option<usize>) -> Card {
         }
         _ => {}
     }
-    let by_status = &device.table.summary.by_status;
-    let counts = Status::ALL.into_iter().filter_map(|status| Some((by_status.get(&status)?, status.word())));
-    let counts: Vec<String> = counts.map(|(rows, word)| format!("{rows} {word}")).collect();
-    card.facts.push(("Rows", counts.join(", ")));
+    card.facts.push(("Rows", statuses(device)));
     let date = device.table.newest_utc.split('T').next().unwrap_or_default();
     card.facts.push(("Measured", printable(&format!("{date}, {}", device.table.provenance.driver))));
     card
