@@ -6,6 +6,7 @@
 #extension GL_GOOGLE_include_directive : require
 #pragma use_vulkan_memory_model
 #include "kernel.glsl"
+#include "random_words.glsl"
 #include "stages/tile/element.glsl"
 
 PUSH_CONSTANTS(
@@ -15,19 +16,6 @@ PUSH_CONSTANTS(
     uint seed_high;
     uint spike_at;  // the only element that is drawn; 0xffffffff: all are
 )
-
-// Source: pcg3d of Jarzynski and Olano, "Hash Functions for GPU Rendering" (2020).
-uvec3 random_words(uvec3 v) {
-    v = v * 1664525u + 1013904223u;
-    v.x += v.y * v.z;
-    v.y += v.z * v.x;
-    v.z += v.x * v.y;
-    v ^= v >> 16u;
-    v.x += v.y * v.z;
-    v.y += v.z * v.x;
-    v.z += v.x * v.y;
-    return v;
-}
 
 #if REVERSE
 #define IN_ARRAY(index) (params.n - 1u - (index))

@@ -114,6 +114,12 @@ impl Compiler {
         Self { operator: Some(operator), ..self }
     }
 
+    /// That operator.
+    #[must_use]
+    pub fn operator(&self) -> Option<&OperatorFile> {
+        self.operator.as_ref()
+    }
+
     /// Hash of all kernel sources in GLSL: the `kernel_hash` of records. That of a user's operator is a column of its
     /// own.
     #[must_use]

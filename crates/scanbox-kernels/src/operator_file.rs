@@ -4,33 +4,20 @@
 //! and the functions `identity`, `combine` and, unless random words will do, `draw`; it may have `transform_input` and
 //! `transform_output` (kernels/README.md, "Your own operator"). Everything else is the GLSL compiler's to say.
 
-use std::fmt::Write as _;
 use std::path::Path;
 
-use scanbox_model::problem::{Component, Element, StructureValue};
+use scanbox_model::problem::{Component, StructureValue};
 use scanbox_model::user_operator::{OperatorName, Tolerance, Transforms, UserOperator};
 use serde::{Deserialize, Serialize};
 
+mod fields;
 mod strays;
+
+use fields::Field;
+pub(crate) use fields::TEXT_NAME;
 
 /// The largest file that is read, in bytes.
 const MOST_BYTES: u64 = 64 << 10;
-
-/// Types of fields: name, type of a component, components.
-const TYPES: [(&str, Component, usize); 12] = [
-    ("uint", Component::Uint, 1),
-    ("uvec2", Component::Uint, 2),
-    ("uvec3", Component::Uint, 3),
-    ("uvec4", Component::Uint, 4),
-    ("int", Component::Int, 1),
-    ("ivec2", Component::Int, 2),
-    ("ivec3", Component::Int, 3),
-    ("ivec4", Component::Int, 4),
-    ("float", Component::Float, 1),
-    ("vec2", Component::Float, 2),
-    ("vec3", Component::Float, 3),
-    ("vec4", Component::Float, 4),
-];
 
 /// Why a text is no operator, or a file cannot be read: the file, the line where there is one, and what is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -56,14 +43,6 @@ pub struct OperatorFile {
     operator: UserOperator,
     fields: Vec<Field>,
     glue: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Field {
-    name: String,
-    type_name: &'static str,
-    component: Component,
-    components: usize,
 }
 
 /// A word or a sign of a text without comments, and the line it stands on, from 1.
@@ -105,8 +84,8 @@ impl OperatorFile {
         let plain = without_comments(&source.text);
         let tokens = tokens(&plain);
         let facts = Facts::read(&plain).map_err(|(line, reason)| failed(line, reason))?;
-        let fields = fields(&tokens).map_err(|(line, reason)| failed(line, reason))?;
-        let element = element_of(&fields).map_err(|reason| failed(None, reason))?;
+        let fields = fields::fields(&tokens).map_err(|(line, reason)| failed(line, reason))?;
+        let element = fields::element_of(&fields).map_err(|reason| failed(None, reason))?;
         let floats = fields.iter().any(|field| field.component == Component::Float);
         if facts.tolerance != Tolerance::EXACT && !floats {
             let reason = "a tolerance is for fields that are floats, and there is none: write `exact = yes`";
@@ -136,7 +115,7 @@ impl OperatorFile {
         let operator = UserOperator::new(name, hash, element, (facts.commutative, facts.tolerance))
             .map_err(|reason| failed(None, reason))?
             .with_transforms(transforms);
-        let glue = glue(&fields, draws, hash_word(&operator));
+        let glue = fields::glue(&fields, draws, hash_word(&operator));
         Ok(Self { source, operator, fields, glue })
     }
 
@@ -162,14 +141,17 @@ impl OperatorFile {
             ));
         }
         let words = components.iter().zip(parts).map(|(&(field, at), part)| {
-            let name = match field.components {
-                1 => field.name.clone(),
-                _ => format!("{}.{}", field.name, &"xyzw"[at..=at]),
-            };
-            let word = field.component.read(part).map_err(|reason| format!("field {name}: {reason}"))?;
+            let word = field.component.read(part);
+            let word = word.map_err(|reason| format!("field {}: {reason}", field.part(at)))?;
             Ok((field.component, word))
         });
         StructureValue::new(words.collect::<Result<Vec<_>, String>>()?)
+    }
+
+    /// An element from its words, as text: `{scale = 3, offset = 0.5}`.
+    #[must_use]
+    pub fn shown(&self, words: [u32; 4]) -> String {
+        fields::shown(&self.fields, words)
     }
 
     /// What is known of it without the file.
@@ -345,152 +327,3 @@ impl Facts {
         Ok(Self { commutative, tolerance })
     }
 }
-
-/// The fields of `struct Element`.
-fn fields(tokens: &[Token<'_>]) -> Result<Vec<Field>, WrongLine> {
-    let start = tokens
-        .windows(3)
-        .position(|three| three.iter().map(|token| token.text).eq(["struct", "Element", "{"]))
-        .ok_or_else(|| (None, "there is no `struct Element { ... };`".to_owned()))?;
-    let line = tokens[start].line;
-    let mut rest = tokens[start + 3..].iter();
-    let mut fields: Vec<Field> = Vec::new();
-    loop {
-        let unfinished = || (Some(line), "`struct Element` has no end".to_owned());
-        let token = rest.next().ok_or_else(unfinished)?;
-        if token.text == "}" {
-            return Ok(fields);
-        }
-        let &(type_name, component, components) =
-            TYPES.iter().find(|(name, ..)| *name == token.text).ok_or_else(|| {
-                let names: Vec<_> = TYPES.iter().map(|(name, ..)| *name).collect();
-                let reason =
-                    format!("`{}` is not a type of a field: there are {}", token.text, names.join(", "));
-                (Some(token.line), reason)
-            })?;
-        loop {
-            let name = rest.next().ok_or_else(unfinished)?;
-            let sign = rest.next().ok_or_else(unfinished)?;
-            if !name.text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-                || !matches!(sign.text, "," | ";")
-            {
-                let reason = format!(
-                    "`{} {}{}`: a field is a type and a name, without brackets",
-                    type_name, name.text, sign.text
-                );
-                return Err((Some(name.line), reason));
-            }
-            fields.push(Field { name: name.text.to_owned(), type_name, component, components });
-            if sign.text == ";" {
-                break;
-            }
-        }
-    }
-}
-
-/// The type by its size.
-fn element_of(fields: &[Field]) -> Result<Element, String> {
-    let words: usize = fields.iter().map(|field| field.components).sum();
-    match words {
-        1 => Ok(Element::Struct4),
-        2 => Ok(Element::Struct8),
-        4 => Ok(Element::Struct16),
-        0 => Err("`struct Element` has no fields".to_owned()),
-        _ => Err(format!(
-            "`struct Element` has {} bytes, and memory is read 4, 8 or 16 at a time{}",
-            4 * words,
-            if words == 3 { ": add a field of 4 bytes" } else { "" }
-        )),
-    }
-}
-
-/// What follows from the fields, around the text of the file.
-fn glue(fields: &[Field], draws: bool, hash_word: u32) -> String {
-    let mut words = Vec::new();
-    let mut arguments = Vec::new();
-    let mut errors = Vec::new();
-    for Field { name, type_name, component, components } in fields {
-        let mut parts = Vec::new();
-        for at in 0..*components {
-            let part = if *components == 1 { name.clone() } else { format!("{name}.{}", &"xyzw"[at..=at]) };
-            let word = format!("words.{}", &"xyzw"[words.len()..=words.len()]);
-            let (to_word, of_word, error) = match component {
-                Component::Uint => ("", "", "word_error"),
-                Component::Int => ("uint", "int", "int_error"),
-                Component::Float => ("floatBitsToUint", "uintBitsToFloat", "float_error"),
-            };
-            words.push(format!("{to_word}(value.{part})"));
-            parts.push(format!("{of_word}({word})"));
-            errors.push(format!("{error}(expected.{part}, got.{part})"));
-        }
-        arguments.push(format!("{type_name}({})", parts.join(", ")));
-    }
-    if words.len() == 1 {
-        words.push("0u".to_owned());
-    }
-    let error = errors.into_iter().reduce(|all, one| format!("max({all}, {one})")).unwrap_or_default();
-    let mut text = format!(
-        "// Made from the fields of the file.\n\
-         #if OPERATOR_HASH != {hash_word}\n\
-         #error \"the shader is for another version of the operator's file\"\n\
-         #endif\n\
-         #include \"{TEXT_NAME}\"\n"
-    );
-    let functions = format!(
-        "
-ElementWords element_words(const Element value) {{
-    return ElementWords({words});
-}}
-
-Element element_of_words(const ElementWords words) {{
-    return Element({arguments});
-}}
-
-#define NO_SHARE uintBitsToFloat(0x7f800000u)
-
-float float_error(const float expected, const float got) {{
-    if (floatBitsToUint(expected) == floatBitsToUint(got)) {{
-        return 0.0;
-    }}
-    const float error = abs(got - expected) / max(abs(expected), 1.0);
-    // A NaN is not right: by its bits, as `max` may leave it out.
-    return floatBitsToUint(error) < 0x7f800000u ? error : NO_SHARE;
-}}
-
-float word_error(const uint expected, const uint got) {{
-    return expected == got ? 0.0 : NO_SHARE;
-}}
-
-float int_error(const int expected, const int got) {{
-    return expected == got ? 0.0 : NO_SHARE;
-}}
-
-float element_error(const Element expected, const Element got) {{
-    return {error};
-}}
-",
-        words = words.join(", "),
-        arguments = arguments.join(", "),
-    );
-    text.push_str(&functions);
-    if !draws {
-        let constructed = if fields.iter().map(|field| field.components).sum::<usize>() == 4 {
-            "uvec4(random, random.y * 0x9e3779b9u + index, random.x ^ (index * 0x85ebca6bu))"
-        } else {
-            "random"
-        };
-        let _ = write!(
-            text,
-            "
-// The file draws no elements: any words will do.
-Element draw(const uvec2 random, const uint index) {{
-    return element_of_words({constructed});
-}}
-"
-        );
-    }
-    text
-}
-
-/// The file's own text, as [`glue`] includes it.
-pub(crate) const TEXT_NAME: &str = "operator_text.glsl";

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use scanbox_kernels::cases::Garbage;
 use scanbox_kernels::input::Input;
+use scanbox_kernels::operator_file::OperatorFile;
 use scanbox_kernels::plan::{Module, Plan, Shader};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::guarantee_probe::GuaranteesProbe;
@@ -91,6 +92,16 @@ pub trait Backend {
     /// Creates the pipelines of all modules, in parallel where the device allows it. One outcome per module, in
     /// order. Plans may then name these shaders.
     fn create_pipelines(&mut self, modules: &[Module]) -> Vec<Result<PipelineInfo, Failure>>;
+
+    /// Tries the laws of a user's operator, whose pipelines were made, before a problem of it is loaded. Returns
+    /// whether they were tried.
+    ///
+    /// # Errors
+    /// With the status `wrong_result`, when it breaks one.
+    fn prove_operator(&mut self, _problem: &Problem, _file: &OperatorFile) -> Result<bool, Failure> {
+        // Who plays a device runs no code.
+        Ok(false)
+    }
 
     /// Fills input and reference memory with the first `n` elements of the input of a problem and of its answer. What
     /// is already there is kept: a shorter input is the beginning of a longer one.

@@ -4,6 +4,7 @@
 //! order and on which input, and what becomes of a failure, is the business of the three.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::time::Instant;
 
 use scanbox_kernels::catalog::{self, Variant};
@@ -16,6 +17,7 @@ use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
 use scanbox_model::space::Rejection;
 use scanbox_model::units::size_label;
+use scanbox_model::user_operator::OperatorName;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -37,11 +39,54 @@ pub enum Setup {
         /// Of how many.
         shaders: usize,
     },
+    /// The laws of a user's operator are about to be tried.
+    Laws {
+        /// Its name.
+        operator: OperatorName,
+    },
+    /// They hold where they were tried.
+    LawsHold {
+        /// Its name.
+        operator: OperatorName,
+        /// Samples of three elements.
+        samples: u64,
+    },
     /// Input and reference are about to be made and uploaded.
     Loading {
         /// Elements.
         n: u64,
     },
+}
+
+impl Setup {
+    /// What was going on, for what is told of a process that ends meanwhile.
+    #[must_use]
+    pub fn amid(&self) -> String {
+        match self {
+            Self::Compiling { .. } => "pipelines were made".to_owned(),
+            Self::Compiled { done, shaders } => {
+                format!("pipelines were made, {done} of {shaders} shaders had theirs")
+            }
+            Self::Laws { operator } | Self::LawsHold { operator, .. } => {
+                format!("the laws of operator {operator} were tried")
+            }
+            Self::Loading { n } => format!("{} elements were loaded", size_label(*n)),
+        }
+    }
+}
+
+impl fmt::Display for Setup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Compiling { shaders } => write!(f, "compiling {shaders} shaders"),
+            Self::Compiled { done, shaders } => write!(f, "compiled {done} of {shaders} shaders"),
+            Self::Laws { operator } => write!(f, "trying the laws of {operator}"),
+            Self::LawsHold { operator, samples } => {
+                write!(f, "operator {operator} keeps its laws on {samples} triples of elements that it draws")
+            }
+            Self::Loading { n } => write!(f, "loading {n} elements"),
+        }
+    }
 }
 
 /// How a run ended.
@@ -77,13 +122,15 @@ pub(crate) struct Session<'a> {
     pub spent: Spent,
     compiler: &'a Compiler,
     pipelines: PreparedShaders,
+    /// Whether the laws of a user's operator were tried.
+    tried_laws: bool,
     started: Instant,
 }
 
 impl<'a> Session<'a> {
     pub fn new(backend: &'a mut dyn Backend, compiler: &'a Compiler, problem: Problem) -> Self {
         let (spent, pipelines) = (Spent::default(), PreparedShaders::default());
-        Self { backend, problem, spent, compiler, pipelines, started: Instant::now() }
+        Self { backend, problem, spent, compiler, pipelines, tried_laws: false, started: Instant::now() }
     }
 
     /// Makes the pipelines of these plans, and of those that every run needs.
@@ -131,6 +178,16 @@ impl<'a> Session<'a> {
         progress: OnSetup<'_, E>,
     ) -> Result<Option<(Vec<T>, Failure)>, E> {
         let Some(n) = items.iter().map(&size).max() else { return Ok(None) };
+        if let Some(file) =
+            self.compiler.operator().filter(|_| self.problem.user().is_some() && !self.tried_laws)
+        {
+            let operator = file.operator().name;
+            progress(Setup::Laws { operator })?;
+            if self.backend.prove_operator(&self.problem, file)? {
+                progress(Setup::LawsHold { operator, samples: catalog::LAW_SAMPLES })?;
+            }
+            self.tried_laws = true;
+        }
         progress(Setup::Loading { n })?;
         match self.backend.load(&self.problem, input, n) {
             Ok(()) => Ok(None),
@@ -138,9 +195,7 @@ impl<'a> Session<'a> {
                 let too_large = items.extract_if(.., |item| size(item) == n).collect();
                 Ok(Some((too_large, failure)))
             }
-            Err(failure) if failure.is_fatal() => {
-                Err(failure.amid(&format!("{} elements were loaded", size_label(n))).into())
-            }
+            Err(failure) if failure.is_fatal() => Err(failure.amid(&Setup::Loading { n }.amid()).into()),
             Err(failure) => Err(failure.into()),
         }
     }

@@ -14,7 +14,6 @@ use std::time::{Duration, Instant};
 use scanbox_kernels::cases::Circumstance;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::record::Status;
-use scanbox_model::units::size_label;
 use scanbox_runner::baseline::Greeting;
 use scanbox_runner::bench::EmptyCall;
 use scanbox_runner::session::{End, Setup};
@@ -218,6 +217,7 @@ impl Supervision<'_> {
             broken: 0,
             one_by_one: false,
             announced: false,
+            told_laws: false,
             finished: 0,
             replaced: 0,
         };
@@ -246,6 +246,8 @@ struct Shift<'a> {
     one_by_one: bool,
     /// Whether any config has run.
     announced: bool,
+    /// Whether it was told that the laws of a user's operator hold.
+    told_laws: bool,
     /// Configs that came to their end.
     finished: u64,
     replaced: u32,
@@ -307,19 +309,18 @@ impl Shift<'_> {
                 since += asleep;
             }
             match message {
-                Ok(Message::Setup(Setup::Compiling { shaders })) => {
+                Ok(Message::Setup(setup)) => {
                     (limit, since) = (SETUP_LIMIT, Instant::now());
-                    self.doing = "pipelines were made".to_owned();
-                    self.task.phase(&format!("compiling {shaders} shaders"));
-                }
-                Ok(Message::Setup(Setup::Compiled { done, shaders })) => {
-                    since = Instant::now();
-                    self.doing = format!("pipelines were made, {done} of {shaders} shaders had theirs");
-                }
-                Ok(Message::Setup(Setup::Loading { n })) => {
-                    (limit, since) = (SETUP_LIMIT, Instant::now());
-                    self.doing = format!("{} elements were loaded", size_label(n));
-                    self.task.phase(&format!("loading {n} elements"));
+                    self.doing = setup.amid();
+                    match setup {
+                        Setup::Compiled { .. } => {}
+                        // Once, however often a worker begins anew.
+                        Setup::LawsHold { .. } if !std::mem::replace(&mut self.told_laws, true) => {
+                            self.task.remark(&setup.to_string());
+                        }
+                        Setup::LawsHold { .. } => {}
+                        _ => self.task.phase(&setup.to_string()),
+                    }
                 }
                 Ok(Message::Doing { what }) => {
                     (limit, since) = (self.supervision.timeout, Instant::now());

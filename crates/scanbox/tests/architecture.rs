@@ -168,6 +168,7 @@ fn atomics_live_where_workgroups_or_subgroups_meet() {
         "/compare.comp",
         "/compare_sums.comp",
         "/operator_check.comp",
+        "/operator_laws.comp",
     ];
     for ending in ["glsl", "comp"] {
         check("kernels/glsl", ending, &["atomic"], |name| {

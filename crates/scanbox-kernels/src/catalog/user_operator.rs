@@ -2,7 +2,7 @@
 //! answer. The CPU knows no operator but scanbox's own.
 
 use scanbox_model::device::DeviceProfile;
-use scanbox_model::problem::{Operator, Problem};
+use scanbox_model::problem::{Mode, Operator, Placement, Problem};
 use scanbox_model::user_operator::UserOperator;
 
 use super::constants::{
@@ -34,29 +34,103 @@ pub struct OperatorLaw {
     pub elements: &'static [(&'static str, bool, u64)],
 }
 
-/// What [`operator_load`] finds out. The first one that fails explains the others.
+const IDENTITY: &str =
+    "identity() is not the identity of combine: combine(identity(), x) and combine(x, identity()) must be x";
+const ASSOCIATIVE: &str =
+    "combine is not associative: combine(combine(a, b), c) and combine(a, combine(b, c)) must be the same";
+const COMMUTATIVE: &str =
+    "combine is not commutative, as the file says it is: combine(a, b) and combine(b, a) must be the same";
+
+/// What [`operator_load`] finds out of an input and its answer. The first one that fails explains the others.
 pub const OPERATOR_LAWS: [OperatorLaw; 4] = [
-    OperatorLaw {
-        bit: 4,
-        text: "identity() is not the identity of combine: combine(identity(), x) and combine(x, identity()) must be x",
-        elements: &[("x", false, 0)],
-    },
-    OperatorLaw {
-        bit: 2,
-        text: "combine is not associative: combine(combine(a, b), c) and combine(a, combine(b, c)) must be the same",
-        elements: &[("a", true, 2), ("b", false, 1), ("c", false, 0)],
-    },
-    OperatorLaw {
-        bit: 8,
-        text: "combine is not commutative, as the file says it is: combine(a, b) and combine(b, a) must be the same",
-        elements: &[("a", true, 1), ("b", false, 0)],
-    },
+    OperatorLaw { bit: 4, text: IDENTITY, elements: &[("x", false, 0)] },
+    OperatorLaw { bit: 2, text: ASSOCIATIVE, elements: &[("a", true, 2), ("b", false, 1), ("c", false, 0)] },
+    OperatorLaw { bit: 8, text: COMMUTATIVE, elements: &[("a", true, 1), ("b", false, 0)] },
     OperatorLaw {
         bit: 1,
-        text: "combine has no definite result: two calls of combine(a, b) have to give the same",
+        text: "combine is not associative over many elements, or two calls of combine(a, b) differ: all elements one \
+               by one must give what they give in chunks",
         elements: &[("a", true, 1), ("b", false, 0)],
     },
 ];
+
+/// A law as it is tried on elements that the file draws.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TriedLaw {
+    /// Its bit in the first word of the report (`operator_laws.comp`).
+    pub bit: u32,
+    /// What it says.
+    pub text: &'static str,
+    /// What the elements of a sample that broke it are called, and their places among those that are shown.
+    pub elements: &'static [(&'static str, u64)],
+    /// What came of them, in the same way.
+    pub results: &'static [(&'static str, u64)],
+}
+
+/// What [`operator_laws`] tries. The first one that fails explains the others.
+pub const TRIED_LAWS: [TriedLaw; 5] = [
+    TriedLaw {
+        bit: 16,
+        text: "draw() makes an element that is not a number: everything behind it would be none, and no error \
+               would show",
+        elements: &[("x", 0)],
+        results: &[],
+    },
+    TriedLaw {
+        bit: 4,
+        text: IDENTITY,
+        elements: &[("x", 9)],
+        results: &[("combine(identity(), x)", 7), ("combine(x, identity())", 8)],
+    },
+    TriedLaw {
+        bit: 32,
+        text: "combine of elements that draw() makes is not a number",
+        elements: &[("a", 0), ("b", 1), ("c", 2)],
+        results: &[("combine(combine(a, b), c)", 3)],
+    },
+    TriedLaw {
+        bit: 2,
+        text: ASSOCIATIVE,
+        elements: &[("a", 0), ("b", 1), ("c", 2)],
+        results: &[("combine(combine(a, b), c)", 3), ("combine(a, combine(b, c))", 4)],
+    },
+    TriedLaw {
+        bit: 8,
+        text: COMMUTATIVE,
+        elements: &[("a", 0), ("b", 1)],
+        results: &[("combine(a, b)", 5), ("combine(b, a)", 6)],
+    },
+];
+
+/// No law: set once an element is not the first that was drawn.
+pub const SEEN_DIFFERENT: u32 = 64;
+
+/// Samples of three elements that laws are tried on.
+pub const LAW_SAMPLES: u64 = 1 << 18;
+
+/// Elements that are shown of a sample: so many have to be in the memory of the reference.
+pub const SHOWN_ELEMENTS: u64 = 10;
+
+/// The plan that tries laws with these bits on elements that the file draws, whatever the problem. It leaves the
+/// elements of the sample `shown` in the memory of the reference.
+#[must_use]
+pub fn operator_laws(user: &UserOperator, laws: u32, shown: Option<u32>, device: &DeviceProfile) -> Plan {
+    let problem =
+        Problem::of_user(Mode::Inclusive, *user, Placement::OutOfPlace).expect("a scan can be anywhere");
+    let shader = operator_shader("operator_laws.comp", &problem, user, device);
+    let tolerance = user.tolerance.share().to_bits();
+    let words = [LAW_SAMPLES as u32, tolerance, laws, shown.unwrap_or(NOWHERE)];
+    let check = operator_check(&problem, user, 1, 0, device);
+    let pass = Pass {
+        workgroups: LAW_SAMPLES.div_ceil(shader.workgroup_size.into()),
+        tickets: Tickets::None,
+        co_resident: false,
+        shader,
+        bindings: vec![Binding::Reference, Binding::Report],
+        words: words.into_iter().map(PushWord::Value).collect(),
+    };
+    Plan { passes: vec![pass], ..check }
+}
 
 /// A shader of one element per invocation that includes the file of a problem's operator.
 pub(super) fn operator_shader(
@@ -106,7 +180,9 @@ pub fn operator_shaders(problem: &Problem, device: &DeviceProfile) -> Vec<Shader
     let input = Input { kind: InputKind::Random, seed: 0 };
     let plan = operator_load(problem, &user, &input, 1, device);
     let finish = operator_finish(problem, &user, 1, device);
+    let laws = operator_laws(&user, 0, None, device);
     let passes = plan.passes.into_iter().chain(finish.into_iter().flat_map(|plan| plan.passes));
+    let passes = passes.chain(laws.passes);
     let mut shaders: Vec<Shader> = passes.map(|pass| pass.shader).collect();
     shaders.extend(super::copy_and_check::compare_operator_shader(problem, device));
     shaders

@@ -40,6 +40,7 @@ use ash::vk;
 use scanbox_kernels::catalog;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::Input;
+use scanbox_kernels::operator_file::OperatorFile;
 use scanbox_kernels::plan::{Module, Plan};
 use scanbox_model::device::{DeviceKind, DeviceProfile};
 use scanbox_model::guarantee_probe::GuaranteesProbe;
@@ -183,6 +184,7 @@ impl VulkanSession {
             records: None,
             library: None,
             tried_comparisons: std::collections::BTreeSet::new(),
+            operator: None,
             probe_memory: None,
             limit: options.timeout,
             gpu,
@@ -241,6 +243,10 @@ impl Backend for Vulkan {
         let created = self.session.pipelines.create(modules);
         self.gone = created.iter().filter_map(|one| one.as_ref().err()).find(|one| one.is_fatal()).cloned();
         created
+    }
+
+    fn prove_operator(&mut self, problem: &Problem, file: &OperatorFile) -> Result<bool, Failure> {
+        self.with(|session| session.prove_operator(problem, file)).map(|()| true)
     }
 
     fn load(&mut self, problem: &Problem, input: &Input, n: u64) -> Result<(), Failure> {

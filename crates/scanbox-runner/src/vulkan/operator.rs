@@ -1,12 +1,16 @@
 //! Input and reference of a user's operator, which the device makes: the CPU does not know it.
 
 use gpu_allocator::MemoryLocation;
-use scanbox_kernels::catalog::{OPERATOR_LAWS, OperatorLaw, operator_check, operator_finish, operator_load};
-use scanbox_kernels::input::Input;
+use scanbox_kernels::catalog::{
+    OPERATOR_LAWS, OperatorLaw, SEEN_DIFFERENT, SHOWN_ELEMENTS, TRIED_LAWS, TriedLaw, operator_check,
+    operator_finish, operator_laws, operator_load,
+};
+use scanbox_kernels::input::{Input, InputKind};
+use scanbox_kernels::operator_file::OperatorFile;
 use scanbox_kernels::plan::Plan;
 use scanbox_model::problem::{Mode, Problem};
 use scanbox_model::record::Status;
-use scanbox_model::user_operator::UserOperator;
+use scanbox_model::user_operator::{Tolerance, UserOperator};
 use scanbox_vk::Access;
 
 use super::buffer::{Buffer, WORD_BYTES};
@@ -18,7 +22,61 @@ use scanbox_kernels::ledger::Turn;
 /// The check that each element of the answer is the one before it combined with an element of the input.
 const DEFINITION: u32 = 1;
 
+/// Elements that an operator which rounds combines before anything else is asked of it.
+const GROWING_ELEMENTS: u64 = 1 << 22;
+
 impl VulkanSession {
+    /// Tries the laws of a user's operator on elements that its file draws. One that rounds also combines so many
+    /// elements of a random input that sums which grow show: another one was tried on what many equal elements
+    /// combine to.
+    ///
+    /// # Errors
+    /// With the status `wrong_result`, when the operator is not what its file says: the reason has the elements that
+    /// show it.
+    pub(super) fn prove_operator(&mut self, problem: &Problem, file: &OperatorFile) -> Result<(), Failure> {
+        let user = file.operator();
+        self.operator = Some(file.clone());
+        self.memory.reserve(problem, SHOWN_ELEMENTS)?;
+        self.memory.forget();
+        let every = TRIED_LAWS.iter().fold(0, |bits, law| bits | law.bit);
+        let (found, _) = self.report_of(&operator_laws(&user, every, None, &self.gpu.profile))?;
+        let wrong =
+            |reason: String| Failure::new(Status::WrongResult, format!("operator {}: {reason}", user.name));
+        if let Some(law) = TRIED_LAWS.iter().find(|law| found & law.bit != 0) {
+            return Err(wrong(format!("{}; not so for {}", law.text, self.sample(problem, &user, law)?)));
+        }
+        if found & SEEN_DIFFERENT == 0 {
+            let x = self.sample(problem, &user, &TRIED_LAWS[0])?;
+            return Err(wrong(format!(
+                "draw() makes {x} every time, and combining changes nothing: no error would show"
+            )));
+        }
+        if user.tolerance == Tolerance::EXACT {
+            return Ok(());
+        }
+        let input = Input { kind: InputKind::Random, seed: 0 };
+        self.load_by_operator(problem, &user, &input, GROWING_ELEMENTS).or_else(|failure| {
+            match failure.status {
+                Status::OutOfMemory => Ok(()),
+                _ => Err(failure),
+            }
+        })
+    }
+
+    /// The elements of the first sample that breaks a law, or of the first one, and what came of them.
+    fn sample(&mut self, problem: &Problem, user: &UserOperator, law: &TriedLaw) -> Result<String, Failure> {
+        let (_, first) = self.report_of(&operator_laws(user, law.bit, None, &self.gpu.profile))?;
+        let first = if first == u32::MAX { 0 } else { first };
+        self.report_of(&operator_laws(user, law.bit, Some(first), &self.gpu.profile))?;
+        let mut shown = Vec::new();
+        for &(name, place) in law.elements.iter().chain(law.results) {
+            shown.push(format!("{name} = {}", self.element(problem, true, place)?));
+        }
+        let results = shown.split_off(law.elements.len());
+        let results = if results.is_empty() { String::new() } else { format!(": {}", results.join(", ")) };
+        Ok(format!("{}{results}", shown.join(", ")))
+    }
+
     /// Fills input and reference memory with the first `n` elements of the input of a user's operator and their
     /// answer, and sees on the device that it is the answer. All of them anew: they take less time than anything that
     /// follows.
@@ -106,6 +164,10 @@ impl VulkanSession {
             true => u64::from(words[place as usize]),
             false => 0,
         };
+        let words = [word(0), word(1), word(2), word(3)];
+        if let Some(file) = &self.operator {
+            return Ok(file.shown(words.map(|word| word as u32)));
+        }
         let (got, got_rest) = (word(0) | word(1) << 32, word(2) | word(3) << 32);
         Ok(Mismatch { element: problem.element(), got, got_rest, ..Mismatch::default() }.got())
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use gpu_allocator::MemoryLocation;
 use scanbox_kernels::catalog::{self, LineUse, REPORT_WORDS};
 use scanbox_kernels::input::Input;
+use scanbox_kernels::operator_file::OperatorFile;
 use scanbox_kernels::plan::{
     Binding, Expected, FIRST_TURN, Plan, ScratchContent, Shader, TICKET_BYTES, TURN_WORD,
 };
@@ -54,6 +55,8 @@ pub(super) struct VulkanSession {
     pub tried_comparisons: BTreeSet<(Shader, Problem, Expected, u64)>,
     /// The memory of probes, once one has run.
     pub probe_memory: Option<ProbeMemory>,
+    /// The operator whose laws were tried, with its file.
+    pub operator: Option<OperatorFile>,
     /// How long one submission may take.
     pub limit: Duration,
 }

@@ -11,6 +11,7 @@ mod guarantees;
 mod harness;
 mod library;
 mod operands;
+mod operator_laws;
 mod operators;
 mod order;
 mod problems;

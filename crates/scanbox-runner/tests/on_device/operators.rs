@@ -1,5 +1,4 @@
-//! Operators of users on a real device: the examples against the CPU, every kind of kernel at awkward sizes, and
-//! operators that are none.
+//! Operators of users on a real device: the examples against the CPU, and every kind of kernel at awkward sizes.
 //!
 //! Needs `SCANBOX_TEST_DEVICE=1`.
 
@@ -20,7 +19,7 @@ use scanbox_model::record::{Cache, Status};
 use scanbox_runner::backend::{Backend, Failure};
 use scanbox_runner::verify::{self, ItemVerdict, VerifyEvent, VerifyJob};
 use scanbox_runner::vulkan::{Tamper, Vulkan};
-use scanbox_testing::operator_files::{example, of, operator};
+use scanbox_testing::operator_files::{example, of};
 
 /// The words of an element; those that it has not are zero.
 type Words = [u32; 4];
@@ -180,7 +179,7 @@ fn compiler_of(file: &OperatorFile) -> Compiler {
     compiler().with_operator(file.clone())
 }
 
-fn of_user(file: &OperatorFile, mode: Mode, placement: Placement) -> Problem {
+pub(super) fn of_user(file: &OperatorFile, mode: Mode, placement: Placement) -> Problem {
     Problem::of_user(mode, file.operator(), placement).unwrap()
 }
 
@@ -290,7 +289,7 @@ fn verdicts(
 }
 
 /// The same of an operator that may be none.
-fn try_verdicts(
+pub(super) fn try_verdicts(
     bench: &mut Bench,
     file: &OperatorFile,
     problem: Problem,
@@ -358,93 +357,6 @@ fn every_kind_of_kernel_is_right() {
         assert!(tried >= KERNELS.len() - 1, "{}: {tried} configs", file.operator().name);
     }
     assert!(cases > 4 * configs as u64, "{cases} cases of {configs} configs");
-}
-
-const FACTS: &str = "commutative = no, exact = yes";
-
-/// A file of one word with these bodies of identity and combine.
-fn words(facts: &str, identity: &str, combine: &str) -> OperatorFile {
-    let text = format!(
-        "#pragma scanbox operator({facts})
-        struct Element {{ uint value; }};
-        Element identity() {{ return Element({identity}); }}
-        Element combine(const Element a, const Element b) {{ return Element({combine}); }}"
-    );
-    operator("tried", &text)
-}
-
-/// The elements that a message names, by their names.
-fn elements(reason: &str) -> Vec<u32> {
-    let (_, rest) = reason.split_once("not so for ").unwrap();
-    let (elements, _) = rest.split_once(" at element ").unwrap();
-    let value = |element: &str| {
-        let (_, value) = element.split_once(" = ").unwrap();
-        u32::from_str_radix(value.trim_start_matches("{0x").trim_end_matches('}'), 16).unwrap()
-    };
-    elements.split(", ").map(value).collect()
-}
-
-#[test]
-fn what_is_no_operator_is_told_once_with_the_elements_that_show_it() {
-    let Some(mut bench) = Bench::new(compiler) else { return };
-    let config: Config = "b1.vec4.par.rake.wg32".parse().unwrap();
-    let size = bench.device().profile().subgroup_size;
-    let config = Config { workgroup_size: size * 2, ..config };
-    // `holds` is the law for the elements that the message names.
-    let mut check = |file: &OperatorFile, expected: &str, holds: &dyn Fn(&[u32]) -> bool| {
-        for mode in [Mode::Inclusive, Mode::Exclusive] {
-            let problem = of_user(file, mode, Placement::OutOfPlace);
-            match try_verdicts(&mut bench, file, problem, config, vec![1000]) {
-                Ok(verdicts) => {
-                    assert!(expected.is_empty(), "not told: {expected}");
-                    assert!(verdicts.iter().all(|verdict| verdict.status == Status::Ok), "{verdicts:?}");
-                }
-                Err(failure) => {
-                    assert_eq!(failure.status, Status::WrongResult, "{failure}");
-                    assert!(!expected.is_empty() && failure.reason.contains(expected), "{failure}");
-                    assert!(failure.reason.contains("operator tried: "), "{failure}");
-                    assert_eq!(failure.reason.matches("operator tried").count(), 1, "{failure}");
-                    let elements = elements(&failure.reason);
-                    assert!(!holds(&elements), "{elements:?} break nothing: {failure}");
-                }
-            }
-        }
-    };
-    check(&words(FACTS, "0u", "a.value + b.value"), "", &|_| true);
-    let minus = |a: u32, b: u32| a.wrapping_sub(b);
-    check(&words(FACTS, "0u", "a.value - b.value"), "identity() is not the identity of combine", &|e| {
-        minus(0, e[0]) == e[0] && minus(e[0], 0) == e[0]
-    });
-    check(&words(FACTS, "1u", "a.value + b.value"), "identity() is not the identity", &|_| false);
-    // An identity it has; but 3 (3 a + b) + c is not 3 a + 3 b + c.
-    let twisted = "a.value == 0u ? b.value : b.value == 0u ? a.value : a.value * 3u + b.value";
-    let combine = |a: u32, b: u32| match (a, b) {
-        (0, other) | (other, 0) => other,
-        (a, b) => a.wrapping_mul(3).wrapping_add(b),
-    };
-    check(&words(FACTS, "0u", twisted), "combine is not associative", &|e| {
-        combine(combine(e[0], e[1]), e[2]) == combine(e[0], combine(e[1], e[2]))
-    });
-    // Wrong for few elements alone.
-    let rare =
-        "a.value == 0u ? b.value : b.value == 0u ? a.value : a.value % 97u == 5u ? 1u : a.value + b.value";
-    let combine = |a: u32, b: u32| match (a, b) {
-        (0, other) | (other, 0) => other,
-        (a, _) if a % 97 == 5 => 1,
-        (a, b) => a.wrapping_add(b),
-    };
-    check(&words(FACTS, "0u", rare), "combine is not associative", &|e| {
-        combine(combine(e[0], e[1]), e[2]) == combine(e[0], combine(e[1], e[2]))
-    });
-    // The last one that is not zero: its order matters.
-    let last = "b.value != 0u ? b.value : a.value";
-    check(&words(FACTS, "0u", last), "", &|_| true);
-    let combine = |a: u32, b: u32| if b == 0 { a } else { b };
-    check(
-        &words("commutative = yes, exact = yes", "0u", last),
-        "combine is not commutative, as the file says it is",
-        &|e| combine(e[0], e[1]) == combine(e[1], e[0]),
-    );
 }
 
 #[test]
