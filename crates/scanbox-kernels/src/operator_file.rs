@@ -14,7 +14,9 @@ mod fields;
 mod strays;
 
 use fields::Field;
-pub(crate) use fields::TEXT_NAME;
+
+/// The file's own text, as what follows from its fields includes it.
+pub(crate) const TEXT_NAME: &str = "operator_text.glsl";
 
 /// The largest file that is read, in bytes.
 const MOST_BYTES: u64 = 64 << 10;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use scanbox_model::problem::{Component, Element};
 
-use super::{Token, WrongLine};
+use super::{TEXT_NAME, Token, WrongLine};
 
 /// Types of fields: name, type of a component, components.
 const TYPES: [(&str, Component, usize); 12] = [
@@ -215,6 +215,3 @@ Element draw(const uvec2 random, const uint index) {{
     }
     text
 }
-
-/// The file's own text, as [`glue`] includes it.
-pub(crate) const TEXT_NAME: &str = "operator_text.glsl";
