@@ -232,6 +232,14 @@ fn the_device_is_held_against_its_first_nights() {
     // Nights that were slow themselves are no reference, and many of them do not make one.
     check(1.1, &[1.1, 1.1, 1.1, 1.1], Regression, 1);
     check(1.1, &[1.0; 20], Regression, 9);
+    // A machine that others use: by four errors of a night it is no chance.
+    let noisy = [1.05, 0.97, 1.04, 0.95, 1.06, 0.98];
+    check(1.1, &noisy, NoRegression, 7);
+    check(1.25, &noisy, Inconclusive, 7);
+    check(1.45, &noisy, Regression, 7);
+    // Too few nights tell nothing of noise, and a step is none.
+    check(1.1, &noisy[..2], Regression, 3);
+    check(1.1, &[1.0, 1.0, 1.0, 1.1, 1.1, 1.1], Regression, 4);
 }
 
 #[test]

@@ -471,7 +471,7 @@ fn a_full_disk_keeps_what_it_has() {
         &format!("exec unshare -m sh -c '{mount} && \"$@\"; code=$?; cp -r out copy; exit $code' sh"),
         "",
     );
-    assert_ended(&ended, 1, &["No space left on device", "to continue from there, run: "]);
+    assert_ended(&ended, 1, &["out/test.", ": No space left on device", "to continue from there, run: "]);
     fs::remove_dir(&out).unwrap();
     fs::rename(place.folder().join("copy"), &out).unwrap();
     let rows = place.rows();

@@ -68,6 +68,8 @@ struct DeviceChangeJson {
     kernels_pct: Option<f64>,
     copies_pct: Option<f64>,
     nights: usize,
+    /// The loss from which on the device counts as slower: 7 %, or more where nights differ by more.
+    limit_pct: f64,
     slower: bool,
 }
 
@@ -198,6 +200,7 @@ pub fn json(report: &CompareReport<'_>, out: &mut impl Write) -> io::Result<()> 
             kernels_pct: comparison.device.kernels.map(log),
             copies_pct: comparison.device.ceilings.map(log),
             nights: comparison.device.nights,
+            limit_pct: log(comparison.device.limit()),
             slower: comparison.device.is_slower(),
         },
         paired: comparison.is_paired,

@@ -172,11 +172,14 @@ impl SpaceSelection {
         }
         let refused = refused_by(&found.rejections);
         if self.sizes.is_some() {
-            let own = known_issues::points(&load_space(&self.space, problem)?, problem, device)?.points.len();
-            if own > 0 {
+            let own = known_issues::points(&load_space(&self.space, problem)?, problem, device)?.points;
+            let sizes: BTreeSet<u64> = own.iter().map(|point| point.n).collect();
+            if let (Some(smallest), Some(largest)) = (sizes.first(), sizes.last()) {
                 return Ok(format!(
-                    "--sizes leaves nothing: {refused}; at the sizes of its own the space has {}",
-                    plural(own, "legal point")
+                    "--sizes leaves nothing: {refused}; at the sizes of its own, from {} to {}, the space has {}",
+                    size_label(*smallest),
+                    size_label(*largest),
+                    plural(own.len(), "legal point")
                 ));
             }
         }
