@@ -6,13 +6,17 @@
 //! have labels and sizes of their own: what follows from a config or a problem is checked of scanbox's own rows alone.
 
 mod checker;
+mod labelled;
 mod utc;
 
-pub use self::checker::Checker;
+pub use self::checker::check;
+pub use self::labelled::Labelled;
 use self::utc::is_utc;
+use std::rc::Rc;
+
 use crate::api::Api;
 use crate::config::{Config, Family};
-use crate::parameters::{Cells, Declaration, PARAMETER_NAMES, PARAMETERS, Value};
+use crate::parameters::PARAMETER_NAMES;
 use crate::problem::{Mode, Problem};
 use crate::record::{Record, RoundMedians, Status, THROUGHPUT, TimeStats};
 
@@ -31,31 +35,14 @@ pub struct RowView<'a> {
     /// The text of `throughput_gbps`, which a record computes and does not keep.
     throughput: &'a str,
     /// Of scanbox's own rows: what the label names, or why it names nothing.
-    label: Option<&'a Result<Labelled, String>>,
+    label: Option<&'a Result<Rc<Labelled>, String>>,
     /// Of scanbox's own rows: the problem, or why there is none.
     problem: Option<&'a Result<Problem, String>>,
 }
 
-/// What follows from a label, whatever else a row says.
-struct Labelled {
-    config: Config,
-    /// The label of its kernel.
-    kernel: String,
-    /// What it says of each parameter, as [`PARAMETERS`] has them.
-    values: Vec<Value>,
-}
-
-impl Labelled {
-    fn of(label: &str) -> Result<Self, String> {
-        let config: Config = label.parse().map_err(|error| format!("{error}"))?;
-        let values = PARAMETERS.iter().map(|parameter| parameter.value(&config)).collect();
-        Ok(Self { config, kernel: config.kernel.to_string(), values })
-    }
-}
-
 impl<'a> RowView<'a> {
     fn labelled(&self) -> Option<&'a Labelled> {
-        self.label?.as_ref().ok()
+        self.label?.as_ref().ok().map(Rc::as_ref)
     }
 
     fn config(&self) -> Option<&'a Config> {
@@ -113,19 +100,6 @@ fn times_in_order(time: Option<&TimeStats>, columns: [&'static str; 5]) -> Resul
     at_most(time.min_ns, min, time.mean_ns, mean)
 }
 
-/// Whether a cell of a parameter, where there is one, has what the label says.
-fn fits(parameter: &Declaration, cells: &Cells, said: Value) -> bool {
-    match (parameter.cell(cells), said) {
-        // How many worked follows from the size, which is a rule of its own.
-        _ if parameter.name == "workgroups" => true,
-        // The cell has what ran, never `auto`: a label with it leaves the choice to the device.
-        (cell, Value::Word { word: "auto", .. }) => cell != said,
-        // Words of one parameter differ by their places.
-        (Value::Word { place, .. }, Value::Word { place: said, .. }) => place == said,
-        (cell, said) => cell == Value::Open || cell == said,
-    }
-}
-
 /// Every rule. The first that a row breaks is told.
 pub const RULES: &[Rule] = &[
     Rule {
@@ -160,14 +134,9 @@ pub const RULES: &[Rule] = &[
         name: "parameters are those of the label",
         columns: &PARAMETER_NAMES,
         check: |row| {
-            let Some(Labelled { values, .. }) = row.labelled() else { return Ok(()) };
             let cells = &row.record.parameters;
-            let mut parameters = PARAMETERS.iter().zip(values);
-            let Some((parameter, said)) =
-                parameters.find(|(parameter, said)| !fits(parameter, cells, **said))
-            else {
-                return Ok(());
-            };
+            let misfit = row.labelled().and_then(|labelled| labelled.misfit(cells));
+            let Some((parameter, said)) = misfit else { return Ok(()) };
             let (found, said) = (parameter.cell(cells), said.to_string());
             let said = if said.is_empty() { "none".to_owned() } else { format!("`{said}`") };
             Err((parameter.name, format!("`{found}` where {} says {said}", row.record.config_id)))

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 use scanbox_model::config::Config;
 use scanbox_model::record::{Clock, Record};
+use scanbox_model::row_rules::Labelled;
 
 use super::OWN_SUBJECT;
 use super::group::Group;
@@ -75,9 +76,8 @@ impl Labels {
         let index = match self.by_label.get(&record.config_id) {
             Some(&index) => index,
             None => {
-                let config: Config =
-                    record.config_id.parse().map_err(|error| ("config_id", format!("{error}")))?;
-                let index = self.intern(config);
+                let labelled = Labelled::of(&record.config_id).map_err(|reason| ("config_id", reason))?;
+                let index = self.intern_as(labelled.config, || labelled.kernel.clone());
                 self.by_label.insert(record.config_id.clone(), index);
                 index
             }
@@ -100,8 +100,13 @@ impl Labels {
     }
 
     pub(super) fn intern(&mut self, config: Config) -> u32 {
+        self.intern_as(config, || config.kernel.to_string())
+    }
+
+    /// The same where the label of the kernel is known.
+    fn intern_as(&mut self, config: Config, kernel: impl FnOnce() -> String) -> u32 {
         *self.by_config.entry(config).or_insert_with(|| {
-            self.configs.push((config, config.kernel.to_string()));
+            self.configs.push((config, kernel()));
             (self.configs.len() - 1) as u32
         })
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::{CsvError, Shape, io_error, write};
 use crate::record::{COLUMNS, FIRST_COLUMNS, Record, SCHEMA, THROUGHPUT, UnknownCell};
-use crate::row_rules::Checker;
+use crate::row_rules;
 
 /// Bytes that are read at a time.
 const BUFFER: usize = 1 << 17;
@@ -147,7 +147,6 @@ fn for_each_complete<E: From<CsvError>>(
     shape.unknown_columns = order.iter().filter_map(unknown).collect();
     let mut row = csv::StringRecord::new();
     let mut cells = CellReader::new(&order);
-    let mut checker = Checker::default();
     let throughput = order
         .iter()
         .position(|place| matches!(place, FileColumn::Known(index) if COLUMNS[*index].name == THROUGHPUT));
@@ -169,7 +168,7 @@ fn for_each_complete<E: From<CsvError>>(
         cells.read(&mut row, line, path)?;
         let CellReader { record, before: row, .. } = &cells;
         let throughput = throughput.and_then(|place| row.get(place)).unwrap_or_default();
-        checker.check(record, throughput).map_err(|broken| CsvError::Cell {
+        row_rules::check(record, throughput).map_err(|broken| CsvError::Cell {
             path: path.to_owned(),
             line,
             column: broken.column,

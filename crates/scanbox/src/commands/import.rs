@@ -9,7 +9,7 @@ use clap::Args;
 use scanbox_model::csv_file;
 use scanbox_model::problem::{Problem, ProblemDifference};
 use scanbox_model::record::{Cache, Record, SCHEMA, Selection, Status, TimeStats};
-use scanbox_model::row_rules::Checker;
+use scanbox_model::row_rules;
 use scanbox_model::units::plural;
 use scanbox_runner::baseline::{AskedProblem, Greeting};
 use scanbox_runner::measure::Samples;
@@ -199,7 +199,7 @@ fn table(args: &ImportArgs, path: &Path) -> anyhow::Result<Vec<Record>> {
             ..row
         };
         // What nobody could read again is not written.
-        if let Err(broken) = Checker::default().check(&row, "") {
+        if let Err(broken) = row_rules::check(&row, "") {
             bail!("line {number}: `{}`: {}", broken.column, broken.reason);
         }
         rows.push(row);
