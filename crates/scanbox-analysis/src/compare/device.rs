@@ -11,7 +11,7 @@ use super::Night;
 use super::drift::Drift;
 use super::run_rows::RunRows;
 use crate::pairs::Pairs;
-use crate::spread::median;
+use crate::spread::{MAD_DEVIATION, median};
 
 /// A loss of the device from which on it is a regression, as a share. From night to night devices differ by some 2 %.
 pub const DEVICE_LIMIT: f64 = 0.07;
@@ -107,7 +107,7 @@ fn scatter(changes: &[f64]) -> f64 {
     let mut steps: Vec<f64> =
         changes.iter().zip(before).map(|(change, before)| (change - before).abs()).collect();
     // Of a normal distribution; the difference of two has twice the variance.
-    median(&mut steps).unwrap_or_default() * 1.4826 / std::f64::consts::SQRT_2
+    median(&mut steps).unwrap_or_default() * MAD_DEVIATION / std::f64::consts::SQRT_2
 }
 
 /// Nanoseconds by size and label.
