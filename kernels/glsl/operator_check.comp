@@ -5,28 +5,19 @@
 // CHECK_DEFINITION: the first element of the answer is that of the input, behind the initial value where there is one
 //   (exclusive: that or the identity), and each other one is the one before it combined with an element of the input.
 //   One answer alone is like that, so that it is the sequential scan.
-// CHECK_ASSOCIATIVE: at each element, that it makes no difference whether it is combined with the one before it first.
-// CHECK_IDENTITY: that the identity changes no element, on either side.
-// CHECK_COMMUTATIVE, where the file says that it is: that the order of two does not matter.
-// Two elements are the same that differ by no more than the tolerance of the file.
+// LAW_ASSOCIATIVE: at each element, that it makes no difference whether it is combined with the one before it first.
+// LAW_IDENTITY: that the identity changes no element, on either side.
+// LAW_COMMUTATIVE, where the file says that it is: that the order of two does not matter.
 
 #extension GL_GOOGLE_include_directive : require
 #pragma use_vulkan_memory_model
 #include "kernel.glsl"
-#include "within.glsl"
 #include "stages/tile/element.glsl"
 #include "stages/tile/initial_value.glsl"
+#include "laws.glsl"
 
+// No law: an element of the answer is not what the definition says.
 const uint CHECK_DEFINITION = 1u;
-const uint CHECK_ASSOCIATIVE = 2u;
-const uint CHECK_IDENTITY = 4u;
-const uint CHECK_COMMUTATIVE = 8u;
-
-layout(buffer_reference, std430, buffer_reference_align = 4) buffer Report {
-    uint failed;    // the checks that failed; 0 before
-    uint first;     // index of the first element where one failed; 0xffffffff before
-    uint max_error;
-};
 
 PUSH_CONSTANTS(
     Address source_address;
@@ -39,10 +30,7 @@ PUSH_CONSTANTS(
 )
 
 bool same(const Element expected, const Element got) {
-    if (element_words(expected) == element_words(got)) {
-        return true;
-    }
-    return is_within(element_error(expected, got), params.tolerance);
+    return same(expected, got, params.tolerance);
 }
 
 // An element of the input or the answer, by its place in the order in which elements are combined.
@@ -122,18 +110,14 @@ MAIN {
     }
     const Element value = taken(index);
     uint failed = is_as_defined(index) ? 0u : CHECK_DEFINITION;
-    failed |= keeps_identity(value) ? 0u : CHECK_IDENTITY;
+    failed |= keeps_identity(value) ? 0u : LAW_IDENTITY;
     if (index >= 1u) {
-        failed |= commutes(element_of(params.answer_address, index - 1u), value) ? 0u : CHECK_COMMUTATIVE;
+        failed |= commutes(element_of(params.answer_address, index - 1u), value) ? 0u : LAW_COMMUTATIVE;
     }
     if (index >= 2u) {
         const Element before = element_of(params.answer_address, index - 2u);
         const Element middle = taken(index - 1u);
-        failed |= associates(before, middle, value) ? 0u : CHECK_ASSOCIATIVE;
+        failed |= associates(before, middle, value) ? 0u : LAW_ASSOCIATIVE;
     }
-    failed &= params.laws;
-    if (failed != 0u) {
-        atomicOr(params.report.failed, failed, gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
-        atomicMin(params.report.first, index, gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
-    }
+    report_failure(params.report, failed & params.laws, index);
 }

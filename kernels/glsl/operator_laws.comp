@@ -11,12 +11,9 @@
 #pragma use_vulkan_memory_model
 #include "kernel.glsl"
 #include "random_words.glsl"
-#include "within.glsl"
 #include "stages/tile/element.glsl"
+#include "laws.glsl"
 
-const uint LAW_ASSOCIATIVE = 2u;
-const uint LAW_IDENTITY = 4u;
-const uint LAW_COMMUTATIVE = 8u;
 const uint LAW_DRAWN_NUMBER = 16u;
 const uint LAW_COMBINED_NUMBER = 32u;
 // No law: an element is not the first that was drawn, drawn or combined.
@@ -24,12 +21,6 @@ const uint SEEN_DIFFERENT = 64u;
 
 const uint MOST_DOUBLINGS = 20u;
 const uint SEED = 0x5ca1ab1eu;
-
-layout(buffer_reference, std430, buffer_reference_align = 4) buffer Report {
-    uint failed;    // the laws that failed, and what was seen; 0 before
-    uint first;     // the first sample where one failed; 0xffffffff before
-    uint max_error;
-};
 
 // a, b, c; for each law but that of draw() the two sides that have to be the same; and the element that the identity
 // was combined with.
@@ -51,10 +42,7 @@ bool is_exact() {
 }
 
 bool same(const Element expected, const Element got) {
-    if (element_words(expected) == element_words(got)) {
-        return true;
-    }
-    return is_within(element_error(expected, got), params.tolerance);
+    return same(expected, got, params.tolerance);
 }
 
 // An element as it is combined.
@@ -132,14 +120,9 @@ MAIN {
             stored_element(right_first), stored_element(pair), stored_element(swapped), stored_element(behind),
             stored_element(before), stored_element(x));
     }
-    if (failed != 0u) {
-        atomicMin(params.report.first, sample_index, gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
-    }
+    report_failure(params.report, failed, sample_index);
     const ElementWords of_one = element_words(element_of(0u, 0u));
     if (element_words(drawn) != of_one || element_words(left_first) != of_one) {
-        failed |= SEEN_DIFFERENT;
-    }
-    if (failed != 0u) {
-        atomicOr(params.report.failed, failed, gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
+        atomicOr(params.report.failed, SEEN_DIFFERENT, gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
     }
 }

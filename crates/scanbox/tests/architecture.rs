@@ -167,7 +167,7 @@ fn atomics_live_where_workgroups_or_subgroups_meet() {
         "/lookback/onward_fallback.glsl",
         "/compare.comp",
         "/compare_sums.comp",
-        "/operator_check.comp",
+        "/laws.glsl",
         "/operator_laws.comp",
     ];
     for ending in ["glsl", "comp"] {

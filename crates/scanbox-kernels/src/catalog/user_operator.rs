@@ -34,18 +34,31 @@ pub struct OperatorLaw {
     pub elements: &'static [(&'static str, bool, u64)],
 }
 
-const IDENTITY: &str =
-    "identity() is not the identity of combine: combine(identity(), x) and combine(x, identity()) must be x";
-const ASSOCIATIVE: &str =
-    "combine is not associative: combine(combine(a, b), c) and combine(a, combine(b, c)) must be the same";
-const COMMUTATIVE: &str =
-    "combine is not commutative, as the file says it is: combine(a, b) and combine(b, a) must be the same";
+/// A law: its bit in the first word of a report (`laws.glsl`), and what it says.
+type Law = (u32, &'static str);
+
+const IDENTITY: Law = (
+    4,
+    "identity() is not the identity of combine: combine(identity(), x) and combine(x, identity()) must be x",
+);
+const ASSOCIATIVE: Law = (
+    2,
+    "combine is not associative: combine(combine(a, b), c) and combine(a, combine(b, c)) must be the same",
+);
+const COMMUTATIVE: Law = (
+    8,
+    "combine is not commutative, as the file says it is: combine(a, b) and combine(b, a) must be the same",
+);
 
 /// What [`operator_load`] finds out of an input and its answer. The first one that fails explains the others.
 pub const OPERATOR_LAWS: [OperatorLaw; 4] = [
-    OperatorLaw { bit: 4, text: IDENTITY, elements: &[("x", false, 0)] },
-    OperatorLaw { bit: 2, text: ASSOCIATIVE, elements: &[("a", true, 2), ("b", false, 1), ("c", false, 0)] },
-    OperatorLaw { bit: 8, text: COMMUTATIVE, elements: &[("a", true, 1), ("b", false, 0)] },
+    OperatorLaw { bit: IDENTITY.0, text: IDENTITY.1, elements: &[("x", false, 0)] },
+    OperatorLaw {
+        bit: ASSOCIATIVE.0,
+        text: ASSOCIATIVE.1,
+        elements: &[("a", true, 2), ("b", false, 1), ("c", false, 0)],
+    },
+    OperatorLaw { bit: COMMUTATIVE.0, text: COMMUTATIVE.1, elements: &[("a", true, 1), ("b", false, 0)] },
     OperatorLaw {
         bit: 1,
         text: "combine is not associative over many elements, or two calls of combine(a, b) differ: all elements one \
@@ -77,8 +90,8 @@ pub const TRIED_LAWS: [TriedLaw; 5] = [
         results: &[],
     },
     TriedLaw {
-        bit: 4,
-        text: IDENTITY,
+        bit: IDENTITY.0,
+        text: IDENTITY.1,
         elements: &[("x", 9)],
         results: &[("combine(identity(), x)", 7), ("combine(x, identity())", 8)],
     },
@@ -89,14 +102,14 @@ pub const TRIED_LAWS: [TriedLaw; 5] = [
         results: &[("combine(combine(a, b), c)", 3)],
     },
     TriedLaw {
-        bit: 2,
-        text: ASSOCIATIVE,
+        bit: ASSOCIATIVE.0,
+        text: ASSOCIATIVE.1,
         elements: &[("a", 0), ("b", 1), ("c", 2)],
         results: &[("combine(combine(a, b), c)", 3), ("combine(a, combine(b, c))", 4)],
     },
     TriedLaw {
-        bit: 8,
-        text: COMMUTATIVE,
+        bit: COMMUTATIVE.0,
+        text: COMMUTATIVE.1,
         elements: &[("a", 0), ("b", 1)],
         results: &[("combine(a, b)", 5), ("combine(b, a)", 6)],
     },
