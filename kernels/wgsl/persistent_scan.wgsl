@@ -51,7 +51,7 @@ fn find_prefix_onward(tile: u32) -> Element {
     // The last tile may be a part of one. It comes after all others, and nobody needs its total.
     if (tile < full_tiles) {
         var items: array<Vector, BATCH_SIZE>;
-        load_tile(tile, &items);
+        load_full_tile(tile, &items);
         if (rank == 0u) { shared_next_tile = take_ticket(); }
         var block = block_reduce(&items);
         if (rank == 0u) { publish(tile, AGGREGATE, block.total); }
@@ -60,7 +60,7 @@ fn find_prefix_onward(tile: u32) -> Element {
             let more = next < full_tiles;
             var next_items: array<Vector, BATCH_SIZE>;
             var next_block = Block(identity(), identity());
-            if (more) { load_tile(next, &next_items); }
+            if (more) { load_full_tile(next, &next_items); }
             subgroup_scan(&items);
             if (more) {
                 next_block = block_reduce(&next_items);
@@ -70,7 +70,7 @@ fn find_prefix_onward(tile: u32) -> Element {
                 }
             }
             let prefix = find_prefix_onward(tile);
-            store_tile(tile, &items, combine(prefix, block.before));
+            store_full_tile(tile, &items, combine(prefix, block.before));
             tile = next;
             if (!more) { break; }
             items = next_items;

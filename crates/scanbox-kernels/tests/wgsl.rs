@@ -138,6 +138,8 @@ const LABELS: &[&str] = &[
     "stp.b2.scalar.none.ks.wg32",
     "pers.b2.vec4.gather.sub.striped.early.wg64.u2",
     "pers.b4.vec4.gather.sub.early.wg128.u8",
+    "pers.b4.vec4.gather.sub.shuffle.striped.early.wg128.u8",
+    "b4.vec4.fallback.sub.shuffle.transposed.wg256",
 ];
 
 #[test]
@@ -216,7 +218,8 @@ fn what_wgsl_has_not_is_a_rule() {
         ("b4.vec4.par.sk.wg256", &all, "not-in-wgsl"),
         ("b4.vec4.par.bk.wg256", &all, "not-in-wgsl"),
         ("b4.vec4.par.rs.wg256", &all, "not-in-wgsl"),
-        ("b4.vec4.par.sub.shuffle.striped.wg256", &all, "not-in-wgsl"),
+        ("b4.vec4.par.sub.shuffle.striped.wg256", &all, ""),
+        ("b4.vec4.fallback.sub.shuffle.striped.wg256", &webgpu(1, 1), "needs-subgroups"),
         ("b4.vec4.par.sub.width2.wg256", &all, "not-in-wgsl"),
         ("b4.vec4.par.sub.pause.wg256", &all, "not-in-wgsl"),
         ("b4.vec4.par.sub.block.wg256", &all, "not-in-wgsl"),

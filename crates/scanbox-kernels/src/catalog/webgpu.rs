@@ -19,7 +19,6 @@ use crate::variant::Variant;
 /// Defines of shaders in GLSL that those in WGSL have not: what they say is settled by a rule, or found out.
 const WITHOUT: &[&str] = &[
     "SUBGROUP_SIZE",
-    "SUBGROUP_SCAN",
     "RENDEZVOUS",
     "LOOKBACK_WIDTH",
     "BACK_OFF",
@@ -120,6 +119,12 @@ pub(super) fn is_there(resolved: &Resolved<'_>) -> Result<(), Rejection> {
             "lookback parallel, where the device has no subgroups: sequential and fallback need none";
         return reject("needs-subgroups", detail.to_owned());
     }
+    if kernel.subgroup_scan == SubgroupScan::Shuffle && !device.has_subgroups() {
+        return reject(
+            "needs-subgroups",
+            "subgroup scan by shuffles, where the device has no subgroups".into(),
+        );
+    }
     let workgroup_size = config.workgroup_size;
     // Whichever size a pipeline gets, all of its subgroups are full.
     if !workgroup_size.is_multiple_of(device.max_subgroup_size) {
@@ -174,9 +179,6 @@ fn kernel_is_there(kernel: &Kernel) -> Result<(), Rejection> {
             return missing("block scan", &kernel.block_scan);
         }
         BlockScan::Raking | BlockScan::Blelloch | BlockScan::Subgroup | BlockScan::KoggeStone => {}
-    }
-    if kernel.subgroup_scan != SubgroupScan::Operation {
-        return missing("subgroup scan", &kernel.subgroup_scan);
     }
     if kernel.subgroup_size != SubgroupSize::Device {
         return missing("subgroup size", &kernel.subgroup_size);

@@ -4,16 +4,29 @@
 //
 // row_reduce(x): the x of all, in all of them. row_scan(x): what comes before each, and that.
 // In kernels that scan tile after tile (SCANS_IN_LOOPS), shuffles stand in the loop that reductions stand in, which a
-// driver goes wrong on (configs/known_issues.toml): there, a sum is the end of a scan.
+// driver goes wrong on (configs/known_issues.toml): there, a reduction is a row of shuffles, too.
 // subgroup_scan(items): turns the items of a subgroup into their scan; returns their total, in all its invocations.
+//
+// SUBGROUP_SCAN_OPERATION: row after row, each by one subgroup operation; WGSL has them for sums and products alone, so
+//   that others are shuffles.
+// SUBGROUP_SCAN_SHUFFLE: step by step, each for all rows (Hillis and Steele 1986, by shuffles): the steps of different
+//   rows are under way together.
 
 struct Row { before: Element, total: Element }
 
 #if SUBGROUPS
 
+// Steps of a scan or a reduction of the largest subgroup, one of 128. In smaller ones the last steps are left out: a
+// condition that a compiler decides, where a loop would be one.
+#define MOST_STEPS 7
+
 fn row_reduce(x: Element) -> Element {
 #if SCANS_IN_LOOPS && NVIDIA_REDUCTIONS_BESIDE_SHUFFLES
-    return row_scan(x).total;
+    var total = x;
+#for k in 0..MOST_STEPS
+        if ((1u << k) < subgroup_length) { total = combine(total, subgroupShuffleXor(total, 1u << k)); }
+#endfor
+    return total;
 #elif OPERATOR == OPERATOR_ADD
     return subgroupAdd(x);
 #elif OPERATOR == OPERATOR_MIN
@@ -23,17 +36,26 @@ fn row_reduce(x: Element) -> Element {
 #endif
 }
 
-fn row_scan(x: Element) -> Row {
-#if OPERATOR == OPERATOR_ADD
-    let inclusive = subgroupInclusiveAdd(x);
+// One step: what an invocation has, behind what the one so many places before it has.
+fn scan_step(inclusive: Element, distance: u32) -> Element {
+    let earlier = subgroupShuffleUp(inclusive, distance);
+    return select(inclusive, combine(earlier, inclusive), lane >= distance);
+}
+
+fn inclusive_scan(x: Element) -> Element {
+#if OPERATOR == OPERATOR_ADD && SUBGROUP_SCAN == SUBGROUP_SCAN_OPERATION
+    return subgroupInclusiveAdd(x);
 #else
-    // WGSL has scans of sums and products alone.
     var inclusive = x;
-    for (var distance = 1u; distance < subgroup_length; distance *= 2u) {
-        let earlier = subgroupShuffleUp(inclusive, distance);
-        if (lane >= distance) { inclusive = combine(earlier, inclusive); }
-    }
+#for k in 0..MOST_STEPS
+        if ((1u << k) < subgroup_length) { inclusive = scan_step(inclusive, 1u << k); }
+#endfor
+    return inclusive;
 #endif
+}
+
+// The row of which x is scanned to this.
+fn row_of(inclusive: Element, x: Element) -> Row {
     let total = subgroupShuffle(inclusive, subgroup_length - 1u);
 #if OPERATOR == OPERATOR_ADD && ELEMENT != ELEMENT_F32
     return Row(inclusive - x, total);
@@ -41,6 +63,10 @@ fn row_scan(x: Element) -> Row {
     let earlier = subgroupShuffleUp(inclusive, 1u);
     return Row(select(earlier, identity(), lane == 0u), total);
 #endif
+}
+
+fn row_scan(x: Element) -> Row {
+    return row_of(inclusive_scan(x), x);
 }
 
 #else
@@ -83,10 +109,27 @@ fn any_of_subgroup(holds: bool) -> bool { return holds; }
 
 fn subgroup_scan(items: ptr<function, array<Vector, BATCH_SIZE>>) -> Element {
 #if LOAD_LAYOUT == LOAD_LAYOUT_STRIPED
+#if SUBGROUPS && SUBGROUP_SCAN == SUBGROUP_SCAN_SHUFFLE
+    var inclusive: array<Element, BATCH_SIZE>;
+#for k in 0..BATCH_SIZE
+        inclusive[k] = last_of(vector_scan((*items)[k]));
+#endfor
+#for doubling in 0..MOST_STEPS
+        if ((1u << doubling) < subgroup_length) {
+#for k in 0..BATCH_SIZE
+            inclusive[k] = scan_step(inclusive[k], 1u << doubling);
+#endfor
+        }
+#endfor
+#endif
     var running = identity();
 #for k in 0..BATCH_SIZE
         let scanned = vector_scan((*items)[k]);
+#if SUBGROUPS && SUBGROUP_SCAN == SUBGROUP_SCAN_SHUFFLE
+        let row = row_of(inclusive[k], last_of(scanned));
+#else
         let row = row_scan(last_of(scanned));
+#endif
         let before = combine(running, row.before);
         (*items)[k] = in_mode(vector_add(scanned, before), before);
         running = combine(running, row.total);

@@ -62,9 +62,8 @@ var<workgroup> shared_exchange: array<Vector, ROUND_VECTORS + ROUND_VECTORS / PA
 // Where vector v of a round stands.
 fn exchange_index(v: u32) -> u32 { return v + v / PAD_PERIOD; }
 
-fn load_tile(tile: u32, items: ptr<function, array<Vector, BATCH_SIZE>>) {
+fn load_items(tile: u32, full: bool, items: ptr<function, array<Vector, BATCH_SIZE>>) {
     let begin = tile * TILE_VECTORS;
-    let full = is_full(tile);
 #for turn in 0..TRANSPOSE_ROUNDS
 #for row in 0..ROUND_ROWS
             let v = row * WORKGROUP_SIZE + rank;
@@ -87,9 +86,8 @@ fn load_tile(tile: u32, items: ptr<function, array<Vector, BATCH_SIZE>>) {
 }
 
 #if IN_PLACE || MODE != MODE_REDUCE
-fn store_items(tile: u32, items: ptr<function, array<Vector, BATCH_SIZE>>) {
+fn store_items(tile: u32, full: bool, items: ptr<function, array<Vector, BATCH_SIZE>>) {
     let begin = tile * TILE_VECTORS;
-    let full = is_full(tile);
 #for turn in 0..TRANSPOSE_ROUNDS
 #for k in 0..BATCH_SIZE
             let v = rank * BATCH_SIZE + k;
@@ -114,9 +112,9 @@ fn store_items(tile: u32, items: ptr<function, array<Vector, BATCH_SIZE>>) {
 
 #else
 
-fn load_tile(tile: u32, items: ptr<function, array<Vector, BATCH_SIZE>>) {
+fn load_items(tile: u32, full: bool, items: ptr<function, array<Vector, BATCH_SIZE>>) {
     let begin = tile * TILE_VECTORS;
-    if (is_full(tile)) {
+    if (full) {
 #for k in 0..BATCH_SIZE
             (*items)[k] = source_at(begin + item_vector(k));
 #endfor
@@ -128,9 +126,9 @@ fn load_tile(tile: u32, items: ptr<function, array<Vector, BATCH_SIZE>>) {
 }
 
 #if IN_PLACE || MODE != MODE_REDUCE
-fn store_items(tile: u32, items: ptr<function, array<Vector, BATCH_SIZE>>) {
+fn store_items(tile: u32, full: bool, items: ptr<function, array<Vector, BATCH_SIZE>>) {
     let begin = tile * TILE_VECTORS;
-    if (is_full(tile)) {
+    if (full) {
 #for k in 0..BATCH_SIZE
             target_[begin + item_vector(k)] = (*items)[k];
 #endfor
@@ -144,13 +142,26 @@ fn store_items(tile: u32, items: ptr<function, array<Vector, BATCH_SIZE>>) {
 
 #endif
 
+fn load_tile(tile: u32, items: ptr<function, array<Vector, BATCH_SIZE>>) { load_items(tile, is_full(tile), items); }
+
+// A tile that is known to be full: no other loads stand between those and their use.
+fn load_full_tile(tile: u32, items: ptr<function, array<Vector, BATCH_SIZE>>) { load_items(tile, true, items); }
+
 #if IN_PLACE || MODE != MODE_REDUCE
 // Stores the scanned items of a tile behind what comes before them.
-fn store_tile(tile: u32, items: ptr<function, array<Vector, BATCH_SIZE>>, prefix: Element) {
+fn store_scanned(tile: u32, full: bool, items: ptr<function, array<Vector, BATCH_SIZE>>, prefix: Element) {
     let before = what_comes_first(prefix);
 #for k in 0..BATCH_SIZE
         (*items)[k] = vector_add((*items)[k], before);
 #endfor
-    store_items(tile, items);
+    store_items(tile, full, items);
+}
+
+fn store_tile(tile: u32, items: ptr<function, array<Vector, BATCH_SIZE>>, prefix: Element) {
+    store_scanned(tile, is_full(tile), items, prefix);
+}
+
+fn store_full_tile(tile: u32, items: ptr<function, array<Vector, BATCH_SIZE>>, prefix: Element) {
+    store_scanned(tile, true, items, prefix);
 }
 #endif
