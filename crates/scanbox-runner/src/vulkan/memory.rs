@@ -57,9 +57,9 @@ pub(super) struct Memory {
 /// Passes of a call that have a pair of lines each.
 pub(super) const LINES: u64 = 32;
 
-/// Where n and the initial value stand behind the lines, in bytes.
+/// Where n and the initial value, an element of any size, stand behind the lines, in bytes.
 pub(super) const N_OFFSET: u64 = LINES * PAIR_BYTES;
-pub(super) const INITIAL_OFFSET: u64 = N_OFFSET + 2 * WORD_BYTES;
+pub(super) const INITIAL_OFFSET: u64 = (N_OFFSET + WORD_BYTES).next_multiple_of(ELEMENT_WORDS * WORD_BYTES);
 
 /// Words that a workgroup counts in.
 const COUNTS_WORDS: u64 = 4;
@@ -209,8 +209,29 @@ impl Memory {
     }
 
     /// The address of what a binding names.
+    ///
+    /// # Errors
+    /// Also where elements do not stand at a multiple of their size: some devices read them right even so, others the
+    /// words before them.
     pub fn address(&self, binding: Binding, plan: &Plan) -> Result<vk::DeviceAddress, Failure> {
-        self.resolve(binding, plan).map(|(buffer, offset)| buffer.address() + offset)
+        let (buffer, offset) = self.resolve(binding, plan)?;
+        let address = buffer.address() + offset;
+        let needed = match binding {
+            Binding::Report | Binding::Counts(_) | Binding::Elements(_) | Binding::Scratch(_) => WORD_BYTES,
+            Binding::Input
+            | Binding::Output
+            | Binding::Reference
+            | Binding::Expected
+            | Binding::Kept
+            | Binding::Total
+            | Binding::Initial(_) => plan.problem.element_bytes(),
+        };
+        if address.is_multiple_of(needed) {
+            return Ok(address);
+        }
+        let reason =
+            format!("{binding:?} at {address:#x}, no multiple of {needed} bytes: a fault of scanbox");
+        Err(Failure::new(Status::RuntimeError, reason))
     }
 
     /// Sees to `bytes` of scratch memory. Returns whether the memory is new, so that its content is unknown.
