@@ -119,6 +119,12 @@ fn a_file_that_is_not_there_is_told_what_it_must_be_and_what_makes_one() {
     );
     let own = "sweep --device replay:replay.toml --space space.toml --kernels nowhere";
     check(own, 1, "nowhere", "a folder of kernel sources");
+    let weights = format!("analyze {published} --weights no.csv");
+    check(&weights, 1, "no.csv", "a CSV file with the columns `n_elements,weight`");
+    let packed = format!("pack {published} --operator no.glsl -o no.scanpack");
+    check(&packed, 2, "--operator no.glsl: ", "a GLSL file with an operator; ");
+    let again = format!("rerun {published} {published} --program no --out pairs.csv");
+    check(&again, 1, "--program no: ", "the program of the base; `cargo build --release` makes one");
 }
 
 #[test]
@@ -154,6 +160,13 @@ fn a_folder_in_place_of_a_file_is_told_what_it_must_be() {
     check("compare folder folder", 1, &meant);
     check("pack folder -o no.scanpack", 1, &meant);
     check("pack --show folder", 1, "a pack; ");
+    // Rows of scanbox are of a kind that many files have; what is no such kind is never guessed.
+    let table = "a table of times; `scanbox import --help` says which";
+    let import = "import folder --subject a --device-name b --device-uuid c --out d.csv";
+    check(import, 1, table);
+    assert!(error(&place, import, 1).ends_with(table));
+    let published = concat!(env!("CARGO_MANIFEST_DIR"), "/../../results/published.llvmpipe.quick.csv");
+    check(&format!("pack {published} --operator folder -o no.scanpack"), 2, "a GLSL file with an operator; ");
     check("space --operator folder", 2, "a GLSL file with an operator; ");
     check("space --space ./folder", 1, "a space file; ");
 }

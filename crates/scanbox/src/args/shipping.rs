@@ -22,6 +22,7 @@ use scanbox_session::tools::Tools;
 
 use super::problem::{element_word, operator_word};
 use crate::exit::UsageError;
+use crate::inputs::operator_of;
 use crate::inputs::{SweepInput, once};
 
 /// The subgroup sizes that get kernels for any device, where nobody says which.
@@ -131,8 +132,7 @@ pub fn wish(uses: &[CallTrait]) -> PackWish {
 /// When a file cannot be read, rows are not of one device or not of these kernels, or nothing can be shipped.
 pub fn made(files: &[PathBuf], args: &RowArgs, wish: &PackWish, tools: &Tools) -> anyhow::Result<PackMade> {
     let mut warnings = Vec::new();
-    let operator = args.operator.as_deref().map(OperatorFile::read).transpose();
-    let operator = operator.map_err(|error| UsageError(format!("--operator {error}")))?;
+    let operator = args.operator.as_deref().map(|path| operator_of("--operator", path)).transpose()?;
     let compiler = tools.compiler()?;
     let compiler = match &operator {
         Some(file) => compiler.with_operator(file.clone()),

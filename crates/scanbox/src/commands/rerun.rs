@@ -113,7 +113,10 @@ pub fn run(args: &RerunArgs, tools: &Tools) -> anyhow::Result<Exit> {
         let message = "a base with an operator of a file cannot be measured again; compare the sweeps alone";
         return Err(UsageError(message.to_owned()).into());
     }
-    let programs = Programs::new(args, &problem, tools)?;
+    // By a path, as a name alone would be looked for elsewhere.
+    let program = std::fs::canonicalize(&args.program);
+    let program = program.with_context(|| format!("--program {}", args.program.display()))?;
+    let programs = Programs::new(args, &program, &problem, tools)?;
     let limits = RunLimits::of_run(args.budget)?;
     // The device is taken for as long as both use it. Whoever opened it for that is not needed any more.
     let mut command = WorkerCommand::new(&args.device, None, tools);
@@ -167,7 +170,7 @@ struct Programs {
 }
 
 impl Programs {
-    fn new(args: &RerunArgs, problem: &Problem, tools: &Tools) -> anyhow::Result<Self> {
+    fn new(args: &RerunArgs, base: &Path, problem: &Problem, tools: &Tools) -> anyhow::Result<Self> {
         let environment: Vec<(String, String)> = known_issues::worker_environment()?.into_iter().collect();
         let program = |path: &Path, kernels: Option<&PathBuf>| {
             let mut arguments: Vec<OsString> = Vec::new();
@@ -194,7 +197,7 @@ impl Programs {
         let own = std::env::current_exe().context("the path of this program")?;
         Ok(Self {
             // Its kernels are in it.
-            base: program(&args.program, None),
+            base: program(base, None),
             new: program(&own, tools.kernels.as_ref()),
             problem: *problem,
             timeout: args.timeout,
