@@ -41,22 +41,6 @@ pub fn numbered(path: &Path) -> PathBuf {
     numbered.into_iter().find(|path| !path.exists()).unwrap_or_else(|| path.to_owned())
 }
 
-/// The value of an option of the command that is running, where it has it.
-pub fn given(option: &str) -> Option<String> {
-    value_of(std::env::args_os().map(|word| word.to_string_lossy().into_owned()), option)
-}
-
-fn value_of(mut words: impl Iterator<Item = String>, option: &str) -> Option<String> {
-    while let Some(word) = words.next() {
-        match word.strip_prefix(option) {
-            Some("") => return words.next(),
-            Some(rest) if rest.starts_with('=') => return Some(rest[1..].to_owned()),
-            _ => {}
-        }
-    }
-    None
-}
-
 /// The command that is running, so that it writes to another file, and does so.
 pub fn this_command_into(out: &Path) -> String {
     let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
@@ -86,15 +70,6 @@ mod tests {
         for given in ["sweep -v", "sweep --out a -v", "sweep --out=a -v", "sweep --dry-run -v --out a"] {
             let words = into_file(given.split(' ').map(str::to_owned), "b.csv");
             assert_eq!(words.join(" "), "sweep -v --out b.csv", "{given}");
-        }
-    }
-
-    #[test]
-    fn an_option_of_a_command_has_its_value() {
-        for (given, value) in
-            [("sweep --at 3 -v", Some("3")), ("sweep --at=4", Some("4")), ("--attempt 5", None)]
-        {
-            assert_eq!(value_of(given.split(' ').map(str::to_owned), "--at").as_deref(), value, "{given}");
         }
     }
 

@@ -65,6 +65,9 @@ fn a_space_that_is_empty_says_what_emptied_it_and_which_command_shows_it() {
     check("--filter lookback=fallback", "--filter accepts none of its 28 legal points", shown);
     check("--sizes 2^40", "--sizes leaves nothing: rule ", &format!("{shown} --sizes '2^40'"));
     check("--sizes 2^40", " refuses all 4 points (", "");
+    // Whatever else decides what is there is in the command too, wherever the user has put it.
+    let assumed = "space --assume progress --device replay:replay.toml --space space.toml";
+    check("--filter lookback=fallback --assume=progress", "--filter accepts none of its 28 ", assumed);
     check("--sizes 2^40", "at the sizes of its own, from 2^10 to 2^16, the space has 28 legal points", "");
     // `space` says the same, and shows the rules.
     let line = "space --device replay:replay.toml --space space.toml --filter lookback=fallback";
