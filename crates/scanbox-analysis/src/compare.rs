@@ -50,6 +50,11 @@ const WITNESSES: usize = 4;
 /// Drift above this leaves nothing that could be compared: a device at another clock has another best config.
 pub const DRIFT_LIMIT: f64 = 0.10;
 
+/// The smallest change that matters, in percent, of who says nothing.
+pub const USUAL_PERCENT: &str = "3";
+/// The metric of who says nothing.
+pub const USUAL_METRIC: &str = "squared";
+
 /// What is asked.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CompareQuestion {

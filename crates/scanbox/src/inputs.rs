@@ -305,6 +305,14 @@ impl JudgedSweep {
         Ok(Self { name, records: found.records, metadata })
     }
 
+    /// Which scanbox made it, in words, where the metadata says so.
+    pub fn tool(&self) -> Option<String> {
+        let Metadata { tool_version, tool_commit, .. } = self.metadata.as_ref()?;
+        let commit = Some(tool_commit).filter(|commit| !["", "unknown"].contains(&commit.as_str()));
+        let commit = commit.map_or_else(String::new, |commit| format!(", commit {commit}"));
+        Some(format!("version {tool_version}{commit}"))
+    }
+
     /// Whether the run ended before its space did.
     pub fn is_cut(&self) -> bool {
         let points = self.metadata.as_ref().map_or(0, |metadata| metadata.points);

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use scanbox_analysis::compare::{CompareQuestion, roles};
+use scanbox_analysis::compare::{CompareQuestion, USUAL_METRIC, USUAL_PERCENT, roles};
 use scanbox_analysis::metric::Metric;
 use scanbox_analysis::pairs::{Pairs, QUADS_OF_SUSPECTS, ROUNDS_OF_ALL, ROUNDS_OF_SUSPECTS, Roles, suspects};
 use scanbox_analysis::trust::Trust;
@@ -20,6 +20,7 @@ use scanbox_model::pair_file::{self, PairRow};
 use scanbox_model::problem::{Operator, Problem};
 use scanbox_model::record::{Clock, Record, Status};
 use scanbox_model::units::{plural, size_label};
+use scanbox_report::paste;
 use scanbox_runner::backend::Failure;
 use scanbox_runner::baseline::{Baseline, Greeting, Program};
 use scanbox_runner::row::now_utc;
@@ -62,11 +63,11 @@ pub struct RerunArgs {
     out: PathBuf,
 
     /// How much slower a config that decides alone may be before it is measured again, as in `scanbox compare`
-    #[arg(long, default_value = "3", value_name = "PERCENT", value_parser = threshold)]
+    #[arg(long, default_value = USUAL_PERCENT, value_name = "PERCENT", value_parser = threshold)]
     threshold: f64,
 
     /// Chooses the kernel that is watched, as in `scanbox compare`
-    #[arg(long, default_value = "squared", value_name = "METRIC")]
+    #[arg(long, default_value = USUAL_METRIC, value_name = "METRIC")]
     metric: Metric,
 
     /// Stop after this time; the pairs so far are kept
@@ -337,8 +338,11 @@ impl Rerun {
         let swept_title = DeviceApi::of(swept).title_of(&swept.device);
         if (&new_title, &new.device_uuid) != (&swept_title, &swept.device_uuid) {
             let message = format!(
-                "--device is {new_title} ({}), and the new sweep is of {swept_title} ({}): a base is measured again beside it",
-                new.device_uuid, swept.device_uuid
+                "--device is {new_title} ({}), and the new sweep is of {swept_title} ({}): a base is measured again beside it; \
+                 where there is that device, run: {}",
+                new.device_uuid,
+                swept.device_uuid,
+                paste::this_command_with("--device", &swept.device_uuid)
             );
             return Err(UsageError(message).into());
         }
