@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use scanbox_analysis::grouping::{Builder, Runs};
 use scanbox_analysis::table::{DeviceTable, Tables};
+use scanbox_analysis::warning::Warning;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::operator_file::OperatorFile;
 use scanbox_model::api::Api;
@@ -42,6 +43,10 @@ pub struct RowArgs {
     /// Accept rows of other kernel sources: they choose kernels, and their times and losses are left out
     #[arg(long)]
     pub other_sources: bool,
+
+    /// Whether the command has measured the rows itself, and says what of them is not there.
+    #[arg(skip)]
+    pub are_own: bool,
 }
 
 /// A set of promises: `none`, `progress`, `progress+workgroup-order`.
@@ -138,7 +143,7 @@ pub fn made(files: &[PathBuf], args: &RowArgs, wish: &PackWish, tools: &Tools) -
         Some(file) => compiler.with_operator(file.clone()),
         None => compiler,
     };
-    let rows = Rows::read(files, tools, &mut warnings)?;
+    let rows = Rows::read(files, args.are_own, tools, &mut warnings)?;
     let first = rows.one_device()?;
     let tables: Vec<&DeviceTable> =
         rows.tables.devices.iter().filter(|table| !table.sizes.is_empty()).collect();
@@ -185,7 +190,12 @@ struct Rows {
 }
 
 impl Rows {
-    fn read(files: &[PathBuf], tools: &Tools, warnings: &mut Vec<String>) -> anyhow::Result<Self> {
+    fn read(
+        files: &[PathBuf],
+        are_own: bool,
+        tools: &Tools,
+        warnings: &mut Vec<String>,
+    ) -> anyhow::Result<Self> {
         let mut builder = Builder::new(Clock::Steady);
         let (mut devices, mut points) = (BTreeMap::new(), BTreeMap::new());
         for path in once(files, warnings) {
@@ -200,7 +210,8 @@ impl Rows {
             file.add_to(&mut builder, "", warnings);
         }
         let (tables, more) = builder.finish(Runs::Latest);
-        warnings.extend(more.iter().map(ToString::to_string));
+        let is_told = |warning: &&Warning| !(are_own && matches!(warning, Warning::Incomplete { .. }));
+        warnings.extend(more.iter().filter(is_told).map(ToString::to_string));
         Ok(Self { tables, devices, points })
     }
 
