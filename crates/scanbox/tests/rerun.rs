@@ -132,6 +132,37 @@ fn what_could_not_be_told_comes_with_commands_that_run() {
     assert!(!compared.stdout.contains("\nnext "), "{}", compared.stdout);
 }
 
+/// Two sweeps of two rows at each size leave a loss open; measured in turns, each row is measured again, and tells it.
+#[cfg(unix)]
+#[test]
+fn a_loss_of_few_rows_is_told_in_turns_alone() {
+    let noise = "[noise]\nsmall_ratio = 0.004\nlarge_ratio = 0.002\n";
+    let place = Place::in_memory(&format!("run = 1\n{noise}"));
+    let write = |name: &str, text: &str| std::fs::write(place.folder().join(name), text).unwrap();
+    write("new.toml", &format!("run = 2\n{noise}[[slow]]\nfactor = 1.2\nn = 4096\n"));
+    let base = "#!/bin/bash\nexec \"$SCANBOX\" \"${@/replay:new.toml/replay:replay.toml}\"\n";
+    write_program(&place.folder().join("base"), base);
+    for (script, out) in [("replay.toml", "base.csv"), ("new.toml", "new.csv")] {
+        let device = format!("replay:{script}");
+        let two = ["--space", "space.toml", "--filter", "batch_size=1", "--out", out];
+        place.run(&[&["sweep", "--device", &device], &two[..]].concat(), 0);
+    }
+    let compared = place.run(&["compare", "base.csv", "new.csv"], 7);
+    let verdict = "UNCLEAR: slower at 2^12, or noise; measure again\n";
+    assert!(compared.stdout.starts_with(verdict), "{}", compared.stdout);
+    assert!(compared.stdout.contains("\nnext       to measure both again in turns, "), "{}", compared.stdout);
+    let rerun = ["rerun", "base.csv", "new.csv", "--program", "base", "--device", "replay:new.toml"];
+    let mut rerun = place.scanbox(&[&rerun[..], &["--out", "pairs.csv"]].concat());
+    let reran = crate::sweeps::ended(rerun.env("SCANBOX", env!("CARGO_BIN_EXE_scanbox")).output().unwrap());
+    assert_eq!(reran.code, Some(0), "{}", reran.stderr);
+    let compared = place.run(&["compare", "base.csv", "new.csv", "--pairs", "pairs.csv"], 6);
+    assert!(compared.stdout.starts_with("SLOWER: +"), "{}", compared.stdout);
+    let rows = pair_file::read(&place.folder().join("pairs.csv")).unwrap();
+    let again: std::collections::BTreeSet<&str> =
+        rows.iter().filter(|row| row.round > 1).map(|row| row.config_id.as_str()).collect();
+    assert_eq!((again.len(), rows.iter().all(|row| row.round < 2 || row.n_elements == 4096)), (2, true));
+}
+
 /// What blocks have in common with each other is not what they have for themselves.
 #[test]
 fn every_block_of_a_row_has_noise_of_its_own() {
