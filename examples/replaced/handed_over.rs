@@ -133,7 +133,8 @@ impl Drop for SubgroupScanGpuContext {
     }
 }
 
-/// A device of wgpu on which is enabled what scanbox needs, and that.
+/// A device of wgpu on which is enabled what scanbox needs, and that. For another program take
+/// examples/wgpu/src/interop.rs, which is for wgpu 30; this program has wgpu 28, whose calls have other arguments.
 ///
 /// # Safety
 /// The adapter is one of Vulkan.

@@ -38,7 +38,7 @@ use crate::pairs::{Failed, Judgement, POWER, Pairs, Roles, SINGLE_LIMIT, is_powe
 use crate::spread::median;
 use crate::trust::Trust;
 use crate::verdict::breaks;
-pub use crate::verdict::{Outcome, Verdict};
+pub use crate::verdict::{Outcome, USUAL_METRIC, USUAL_PERCENT, Verdict};
 
 /// Standard deviations from which on a change of a line is no chance: 42 lines (21 sizes twice) at 3 in 100,000 each
 /// are wrong in 1 of 750 comparisons, where noise is normal, and it has somewhat more weight in its tails.
@@ -46,7 +46,7 @@ pub const LINE_SIGMAS: f64 = 4.0;
 /// The same for single configs, of which there are thousands.
 pub const CONFIG_SIGMAS: f64 = 5.0;
 /// So many configs next to the best have to have seen a loss that was not measured in rounds.
-const WITNESSES: usize = 4;
+const WITNESSES: std::ops::RangeInclusive<usize> = 3..=4;
 /// Drift above this leaves nothing that could be compared: a device at another clock has another best config.
 pub const DRIFT_LIMIT: f64 = 0.10;
 
@@ -494,8 +494,8 @@ impl SweepJudge<'_> {
             }
             None => f64::INFINITY,
         });
-        let middle = median(&mut changes.take(WITNESSES).collect::<Vec<_>>());
-        middle.is_some_and(|middle| middle > 0.5 * change.ln_1p())
+        let mut changes: Vec<f64> = changes.take(*WITNESSES.end()).collect();
+        WITNESSES.contains(&changes.len()) && median(&mut changes) > Some(0.5 * change.ln_1p())
     }
 
     /// Every config that is `ok` in the base.

@@ -10,19 +10,20 @@
 //! half of a size, a family. One row alone is another matter: its place in memory, say, may cost it 6 % for the life
 //! of a process. So a config that decides alone ([`Roles`]) and looks slower is a suspect, and is measured again
 //! in [`ROUNDS_OF_SUSPECTS`] more rounds, each in processes of its own. Only they decide on it: what made it a
-//! suspect is not counted twice.
+//! suspect is not counted twice. The same goes for each row of a size that has fewer than [`GROUP_MIN`].
 
 mod estimate;
 mod verdict;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub use scanbox_model::pair_file::Side;
 use scanbox_model::record::Status;
 
 use self::estimate::median;
 pub use self::verdict::{
-    GROUP_ERRORS, GROUP_LIMIT, GroupChange, Judgement, RowsOf, SINGLE_LIMIT, SingleChange, SingleRole, judge,
+    GROUP_ERRORS, GROUP_LIMIT, GROUP_MIN, GroupChange, Judgement, RowsOf, SINGLE_LIMIT, SingleChange,
+    SingleRole, judge,
 };
 pub(crate) use self::verdict::{POWER, is_powerless};
 
@@ -111,13 +112,19 @@ impl Roles {
     }
 }
 
-/// The configs that decide alone and look slower, by more than `threshold` (a share), after the first rounds: what is
-/// to be measured again.
+/// The configs that decide alone and look slower, by more than `threshold` (a share), after the first rounds, and those
+/// of sizes that look slower by few rows: what is to be measured again.
 #[must_use]
 pub fn suspects(pairs: &Pairs, roles: &Roles, threshold: f64) -> Vec<(u64, String)> {
     let rows = first_changes(pairs);
-    let is_suspect = |key: &(u64, &str)| rows.get(key).is_some_and(|&change| change > threshold.ln_1p());
-    roles.all().into_keys().filter(is_suspect).map(|(n, config)| (n, config.to_owned())).collect()
+    let threshold = threshold.ln_1p();
+    let mut sizes: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+    rows.iter().for_each(|(&(n, _), &change)| sizes.entry(n).or_default().push(change));
+    sizes.retain(|_, changes| changes.len() < GROUP_MIN && median(changes) > Some(threshold));
+    let of_few = rows.keys().copied().filter(|(n, _)| sizes.contains_key(n));
+    let asked: BTreeSet<(u64, &str)> = roles.all().into_keys().chain(of_few).collect();
+    let is_suspect = |key: &(u64, &str)| rows.get(key).is_some_and(|&change| change > threshold);
+    asked.into_iter().filter(is_suspect).map(|(n, config)| (n, config.to_owned())).collect()
 }
 
 /// The change of every row by the rounds of all: the median of its pairs of neighbours.

@@ -2,6 +2,12 @@
 
 use scanbox_model::record::Status;
 
+/// The smallest change that matters, in percent, of who says nothing.
+pub const USUAL_PERCENT: &str = "3";
+
+/// The metric of who says nothing: it chooses the kernel that is watched.
+pub const USUAL_METRIC: &str = "squared";
+
 /// What became of a line or a config at a size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use scanbox_analysis::AnalysisError;
 use scanbox_analysis::compare::{CompareQuestion, Comparison, Outcome, Verdict, compare};
 use scanbox_analysis::grouping::RecordFile;
-use scanbox_analysis::pairs::{GROUP_LIMIT, SINGLE_LIMIT};
+use scanbox_analysis::pairs::{GROUP_LIMIT, GROUP_MIN, SINGLE_LIMIT};
 use scanbox_model::record::{Clock, Record, Status};
 
 use crate::rows::{failed, on, row, source, timed};
@@ -108,6 +108,26 @@ fn verdicts() {
         |n, place| if place == 0 { at_size(n, 1.2) } else { 1.0 },
         (Same, NoRegression),
     );
+}
+
+/// Few rows tell no loss by the two sweeps alone, however clear it looks; measured in turns they do.
+#[test]
+fn few_rows_of_a_size_leave_a_loss_open() {
+    let slow = |n: u64, _| if n == N { 1.2 } else { 1.0 };
+    let unclear = [1, 2, GROUP_MIN - 1].map(|rows| (rows, Verdict::Unclear));
+    for (rows, expected) in unclear.into_iter().chain([(GROUP_MIN, Verdict::Slower)]) {
+        let few = |run: Vec<Record>| -> Vec<Record> {
+            let of_size =
+                |(place, row): (usize, Record)| (row.n_elements != N || place % 16 < rows).then_some(row);
+            run.into_iter().enumerate().filter_map(of_size).collect()
+        };
+        let found = compared(&few(run(1, 0.005, unchanged)), &few(run(2, 0.005, slow)), 1.0);
+        let group = found.judgement.at(N).unwrap();
+        assert_eq!((group.rows, group.verdict), (rows, expected), "{group:?}");
+        // The line of one or two says no more.
+        let line = found.ideal.iter().find(|change| change.n == N).unwrap();
+        assert_eq!(line.verdict == Verdict::Slower, rows > 3, "{rows} rows: {line:?}");
+    }
 }
 
 /// What could not have been seen is not the same, not even against itself.

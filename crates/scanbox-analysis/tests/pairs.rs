@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use scanbox_analysis::compare::{Comparison, Night, Outcome, Verdict, compare};
 use scanbox_analysis::grouping::RecordFile;
 use scanbox_analysis::pairs::{
-    Failed, Judgement, Pairs, Quad, ROUNDS_OF_ALL, ROUNDS_OF_SUSPECTS, Roles, RowsOf, Side, judge, suspects,
+    Failed, GROUP_MIN, Judgement, Pairs, Quad, ROUNDS_OF_ALL, ROUNDS_OF_SUSPECTS, Roles, RowsOf, Side, judge,
+    suspects,
 };
 use scanbox_model::record::{Record, Status};
 
@@ -131,6 +132,45 @@ fn few_rows_tell_no_noise() {
     let verdicts: Vec<Verdict> = found.verdicts().collect();
     assert!(!verdicts.contains(&Verdict::Same) && !verdicts.contains(&Verdict::Slower), "{found:?}");
     assert_eq!(judge(&Pairs::default(), &Roles::default(), 0.03), Judgement::default());
+}
+
+/// Few rows decide by rounds of their own, in which each that looks slower was measured again.
+#[test]
+fn few_rows_decide_by_rounds_of_their_own() {
+    use Verdict::{Same, Slower, Unclear};
+    let few = |rows: usize, factor: f64| {
+        let mut pairs = all(0.01, 1.0, |n, _| if n == N { factor } else { 1.0 });
+        pairs.quads.retain(|quad| quad.n != N || labels()[..rows].contains(&quad.config));
+        pairs
+    };
+    let measured = |mut pairs: Pairs, rows: usize, factors: &dyn Fn(usize) -> f64| {
+        for round in ROUNDS_OF_ALL..ROUNDS_OF_ALL + ROUNDS_OF_SUSPECTS {
+            let again = labels().into_iter().take(rows).enumerate();
+            pairs
+                .quads
+                .extend(again.map(|(place, config)| quad(N, &config, round, factors(place), 0.01, 1.0)));
+        }
+        pairs
+    };
+    let check = |what: &str, pairs: &Pairs, expected: Verdict| {
+        let found = judge(pairs, &roles(), 0.03);
+        assert_eq!(found.at(N).unwrap().verdict, expected, "{what}: {:?}", found.at(N));
+    };
+    for rows in [1, 2, 3, GROUP_MIN - 1] {
+        let what = |text: &str| format!("{rows} rows, {text}");
+        check(&what("equal"), &few(rows, 1.0), Same);
+        check(&what("once"), &few(rows, 1.1), Unclear);
+        check(&what("again"), &measured(few(rows, 1.1), rows, &|_| 1.1), Slower);
+        check(&what("by chance"), &measured(few(rows, 1.1), rows, &|_| 1.0), Same);
+        // All of them are measured again, not what is shipped alone.
+        assert_eq!(suspects(&few(rows, 1.1), &roles(), 0.03).len(), rows);
+        assert_eq!(suspects(&few(rows, 1.0), &roles(), 0.03), []);
+    }
+    // Two of three were slow by chance.
+    check("one of three", &measured(few(3, 1.1), 3, &|place| if place == 0 { 1.1 } else { 1.0 }), Same);
+    // A stopped run has not measured the second one again.
+    check("cut", &measured(few(2, 1.1), 1, &|_| 1.1), Unclear);
+    check("enough rows", &few(GROUP_MIN, 1.1), Slower);
 }
 
 #[test]

@@ -21,12 +21,25 @@ pub(crate) const TEXT_NAME: &str = "operator_text.glsl";
 /// The largest file that is read, in bytes.
 const MOST_BYTES: u64 = 64 << 10;
 
-/// Why a text is no operator, or a file cannot be read: the file, the line where there is one, and what is wrong.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{place}: {reason}")]
-pub struct OperatorError {
-    place: String,
-    reason: String,
+/// Why there is no operator.
+#[derive(Debug, thiserror::Error)]
+pub enum OperatorError {
+    /// The file cannot be read.
+    #[error("{place}")]
+    Unreadable {
+        /// The file.
+        place: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The text is none of an operator.
+    #[error("{place}: {reason}")]
+    Wrong {
+        /// The file, and the line where there is one.
+        place: String,
+        /// What is wrong.
+        reason: String,
+    },
 }
 
 /// A user's file as it crosses processes.
@@ -61,12 +74,13 @@ impl OperatorFile {
     /// When the file cannot be read, or is none of an operator.
     pub fn read(path: &Path) -> Result<Self, OperatorError> {
         let place = path.display().to_string();
-        let failed = |reason: String| OperatorError { place: place.clone(), reason };
-        let bytes = std::fs::metadata(path).map_err(|error| failed(error.to_string()))?.len();
+        let unreadable = |source| OperatorError::Unreadable { place: place.clone(), source };
+        let bytes = std::fs::metadata(path).map_err(unreadable)?.len();
         if bytes > MOST_BYTES {
-            return Err(failed(format!("{bytes} bytes, where an operator has {MOST_BYTES} at most")));
+            let reason = format!("{bytes} bytes, where an operator has {MOST_BYTES} at most");
+            return Err(OperatorError::Wrong { place, reason });
         }
-        let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
+        let text = std::fs::read_to_string(path).map_err(unreadable)?;
         Self::new(OperatorSource { path: place.clone(), text })
     }
 
@@ -77,7 +91,7 @@ impl OperatorFile {
     pub fn new(source: OperatorSource) -> Result<Self, OperatorError> {
         let failed = |line: Option<usize>, reason: String| {
             let line = line.map_or_else(String::new, |line| format!(":{line}"));
-            OperatorError { place: format!("{}{line}", source.path), reason }
+            OperatorError::Wrong { place: format!("{}{line}", source.path), reason }
         };
         let stem = Path::new(&source.path).file_stem().unwrap_or_default().to_string_lossy();
         let name: OperatorName = stem.parse().map_err(|reason| {

@@ -3,11 +3,12 @@
 mod transforms;
 
 use std::collections::HashSet;
+use std::io::ErrorKind;
 
 use proptest::prelude::*;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::{Input, InputKind};
-use scanbox_kernels::operator_file::{OperatorFile, OperatorSource};
+use scanbox_kernels::operator_file::{OperatorError, OperatorFile, OperatorSource};
 use scanbox_kernels::plan::Binding;
 use scanbox_kernels::{catalog, legal};
 use scanbox_model::config::Parameter;
@@ -143,8 +144,9 @@ fn what_is_wrong_with_a_file_is_said() {
     }
     let helper = "Element drawn() { return identity(); }\nElement draw(const uvec2 r, const uint i) { return drawn(); }";
     OperatorFile::new(OperatorSource { path: "x.glsl".into(), text: own(helper) }).unwrap();
-    let missing = OperatorFile::read("nowhere/affine.glsl".as_ref()).unwrap_err().to_string();
-    assert!(missing.starts_with("nowhere/affine.glsl: "), "{missing}");
+    let missing = OperatorFile::read("nowhere/affine.glsl".as_ref()).unwrap_err();
+    let OperatorError::Unreadable { place, source } = missing else { panic!("{missing}") };
+    assert_eq!((place.as_str(), source.kind()), ("nowhere/affine.glsl", ErrorKind::NotFound));
 }
 
 fn problems(file: &OperatorFile) -> Vec<Problem> {

@@ -1,6 +1,7 @@
 //! What to run: for a scan, a use, a device and a number of elements. Nothing here allocates.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 
 use crate::contents::{Breakpoint, CallUse, ChoiceTable, PackData, PackModule, PackRecipe, ScanProblem};
 use crate::pack::Pack;
@@ -70,6 +71,14 @@ impl fmt::Display for Lack {
     }
 }
 
+impl PackModule {
+    /// The size of subgroups that it needs, where it is none of those that a device has.
+    #[must_use]
+    pub fn lacks_subgroups_of(&self, has: &RangeInclusive<u32>) -> Option<u32> {
+        Some(self.subgroup_size).filter(|size| !has.contains(size))
+    }
+}
+
 impl SeenDevice<'_> {
     /// What it lacks for a module, if anything.
     #[must_use]
@@ -80,8 +89,8 @@ impl SeenDevice<'_> {
         let fits = workgroup_size <= self.max_workgroup_size
             && subgroups <= self.max_workgroup_subgroups
             && workgroup_size.checked_rem(subgroup_size) == Some(0);
-        if !(self.min_subgroup_size..=self.max_subgroup_size).contains(&subgroup_size) {
-            Some(Lack::SubgroupSize(subgroup_size))
+        if let Some(size) = module.lacks_subgroups_of(&(self.min_subgroup_size..=self.max_subgroup_size)) {
+            Some(Lack::SubgroupSize(size))
         } else if !fits {
             Some(Lack::WorkgroupSize(workgroup_size))
         } else if shared_bytes > self.max_shared_bytes {

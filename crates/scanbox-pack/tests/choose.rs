@@ -91,6 +91,13 @@ fn portable_recipes_go_by_subgroup_size() {
     assert_eq!(check(&SeenDevice { subgroup_size: 8, ..wide }), Ok((5, Reason::Portable)));
     let none = check(&own(64)).unwrap_err();
     assert_eq!(none.to_string(), "the device has no subgroups of 32");
+    let module = &data().modules[0];
+    assert_eq!(module.subgroup_size, 32);
+    for (has, lacks) in
+        [(32..=32, None), (8..=32, None), (32..=64, None), (33..=64, Some(32)), (8..=31, Some(32))]
+    {
+        assert_eq!(module.lacks_subgroups_of(&has), lacks, "{has:?}");
+    }
 }
 
 #[test]

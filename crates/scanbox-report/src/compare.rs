@@ -1,23 +1,23 @@
 //! Comparisons of two sweeps: the verdict in the first line, then what it rests on. `rows` writes them for
 //! programs.
 
+mod again;
 mod headline;
 pub(crate) mod rows;
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
-use std::path::Path;
 
-use scanbox_analysis::compare::{CompareQuestion, Comparison, ConfigChange, LineChange, Outcome, Verdict};
+use scanbox_analysis::compare::{CompareQuestion, Comparison, ConfigChange, LineChange, Verdict};
 use scanbox_analysis::pairs::GroupChange;
 use scanbox_model::device_api::DeviceApi;
 use scanbox_model::record::Record;
 use scanbox_model::units::{plural, size_label};
 
+use self::again::Again;
 pub use self::headline::headline;
 use super::document::{Document, Format};
 use super::grid::{Grid, GridColumn, Style};
-use super::paste;
 use super::terminal::fold;
 
 /// Single configs that are named in a table.
@@ -35,6 +35,8 @@ pub struct CompareReport<'a> {
     pub new: &'a str,
     /// The rows of both.
     pub records: [&'a [Record]; 2],
+    /// Which scanbox made the base, in words, where that is known.
+    pub base_tool: Option<&'a str>,
 }
 
 impl Document for CompareReport<'_> {
@@ -59,9 +61,14 @@ fn slower_or_faster(log: f64) -> String {
     format!("{:.1} % {}", share.abs(), if share < 0.0 { "faster" } else { "slower" })
 }
 
+/// The threshold as a number of percent.
+fn percent(question: &CompareQuestion) -> String {
+    ((1e4 * question.threshold).round() / 100.0).to_string()
+}
+
 /// The threshold in percent.
 fn threshold(question: &CompareQuestion) -> String {
-    format!("{} %", (1e4 * question.threshold).round() / 100.0)
+    format!("{} %", percent(question))
 }
 
 /// Which line.
@@ -108,14 +115,14 @@ fn text(report: &CompareReport<'_>, style: Style, out: &mut impl Write) -> io::R
     if let Some(kernel) = &comparison.kernel {
         fact("kernel", &format!("{kernel}, the best of the base by {}", question.metric))?;
     }
-    if let Some(commands) = measure_again(report) {
+    if let Some(Again { why, commands }) = again::again(report) {
         let whole = |fact: &str| match style {
-            Style::Markdown => format!("- next: `{fact}`"),
+            Style::Markdown => format!("  - `{fact}`"),
             Style::Text { .. } => format!("           {fact}"),
         };
-        let why = "to measure both again in turns, and to compare, run (PROGRAM is the scanbox that made the base):";
-        if let Style::Text { .. } = style {
-            writeln!(out, "{}", fold("next       ", why, 11, width))?;
+        match style {
+            Style::Markdown => writeln!(out, "- next: {why}")?,
+            Style::Text { .. } => writeln!(out, "{}", fold("next       ", &why, 11, width))?,
         }
         for command in commands {
             writeln!(out, "{}", whole(&command))?;
@@ -160,24 +167,6 @@ fn device(comparison: &Comparison) -> String {
             slower_or_faster(device.lost)
         ),
     }
-}
-
-/// The commands that measure again what could not be told; `None` where something could.
-fn measure_again(report: &CompareReport<'_>) -> Option<[String; 2]> {
-    let CompareReport { comparison, question, base, new, .. } = report;
-    // What has no row in the new run would have none in pairs.
-    let is_missing = headline(comparison, question).starts_with("MISSING");
-    if comparison.outcome != Outcome::Inconclusive || is_missing {
-        return None;
-    }
-    let program = paste::program();
-    // The file of pairs must not be there, so that another run of it has another name.
-    let pairs = Path::new("pairs.csv");
-    let pairs = if pairs.exists() { paste::numbered(pairs) } else { pairs.to_owned() };
-    let pairs = pairs.to_string_lossy();
-    let rerun: [&str; 8] = [&program, "rerun", base, new, "--program", "PROGRAM", "--out", &pairs];
-    let compare: [&str; 6] = [&program, "compare", base, new, "--pairs", &pairs];
-    Some([paste::line(rerun), paste::line(compare)])
 }
 
 /// A file, and where its rows are from.

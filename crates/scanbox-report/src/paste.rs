@@ -41,39 +41,41 @@ pub fn numbered(path: &Path) -> PathBuf {
     numbered.into_iter().find(|path| !path.exists()).unwrap_or_else(|| path.to_owned())
 }
 
-/// The value of an option of the command that is running, where it has it.
-pub fn given(option: &str) -> Option<String> {
-    value_of(std::env::args_os().map(|word| word.to_string_lossy().into_owned()), option)
-}
-
-fn value_of(mut words: impl Iterator<Item = String>, option: &str) -> Option<String> {
-    while let Some(word) = words.next() {
-        match word.strip_prefix(option) {
-            Some("") => return words.next(),
-            Some(rest) if rest.starts_with('=') => return Some(rest[1..].to_owned()),
-            _ => {}
-        }
-    }
-    None
-}
-
 /// The command that is running, so that it writes to another file, and does so.
 pub fn this_command_into(out: &Path) -> String {
     let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
-    line(into_file(words, &out.to_string_lossy()).iter().map(String::as_str))
+    let words = words.filter(|word| word != "--dry-run");
+    line(with_value(words, "--out", &out.to_string_lossy()).iter().map(String::as_str))
 }
 
-fn into_file(mut words: impl Iterator<Item = String>, out: &str) -> Vec<String> {
-    let mut left = Vec::new();
+/// The command that is running, with another value of an option.
+pub fn this_command_with(option: &str, value: &str) -> String {
+    let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+    line(with_value(words, option, value).iter().map(String::as_str))
+}
+
+/// The words of a command with an option that has this value alone.
+fn with_value(mut words: impl Iterator<Item = String>, option: &str, value: &str) -> Vec<String> {
+    let (mut left, mut place) = (Vec::new(), None);
     while let Some(word) = words.next() {
-        match word.as_str() {
-            "--out" => drop(words.next()),
-            "--dry-run" => {}
-            _ if word.starts_with("--out=") => {}
-            _ => left.push(word),
+        if place.is_some() {
+            left.push(word);
+            continue;
+        }
+        match word.strip_prefix(option) {
+            Some("") => drop(words.next()),
+            Some(rest) if rest.starts_with('=') => {}
+            _ => {
+                // No option follows it.
+                if word == "--" {
+                    place = Some(left.len());
+                }
+                left.push(word);
+            }
         }
     }
-    left.extend(["--out".to_owned(), out.to_owned()]);
+    let place = place.unwrap_or(left.len());
+    left.splice(place..place, [option.to_owned(), value.to_owned()]);
     left
 }
 
@@ -83,18 +85,16 @@ mod tests {
 
     #[test]
     fn a_command_writes_to_another_file() {
-        for given in ["sweep -v", "sweep --out a -v", "sweep --out=a -v", "sweep --dry-run -v --out a"] {
-            let words = into_file(given.split(' ').map(str::to_owned), "b.csv");
-            assert_eq!(words.join(" "), "sweep -v --out b.csv", "{given}");
-        }
-    }
-
-    #[test]
-    fn an_option_of_a_command_has_its_value() {
-        for (given, value) in
-            [("sweep --at 3 -v", Some("3")), ("sweep --at=4", Some("4")), ("--attempt 5", None)]
-        {
-            assert_eq!(value_of(given.split(' ').map(str::to_owned), "--at").as_deref(), value, "{given}");
+        for (given, made) in [
+            ("sweep -v", "sweep -v --out b.csv"),
+            ("sweep --out a -v", "sweep -v --out b.csv"),
+            ("sweep --out=a -v", "sweep -v --out b.csv"),
+            ("sweep -v --out a --out=c", "sweep -v --out b.csv"),
+            ("sweep --outer a", "sweep --outer a --out b.csv"),
+            ("compare --out a -- --out c", "compare --out b.csv -- --out c"),
+        ] {
+            let words = with_value(given.split(' ').map(str::to_owned), "--out", "b.csv");
+            assert_eq!(words.join(" "), made, "{given}");
         }
     }
 

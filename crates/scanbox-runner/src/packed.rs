@@ -178,8 +178,7 @@ fn name(data: &PackData, problem: &PackProblem, item: &PackItem) -> String {
 fn lacking(data: &PackData, item: &PackItem, device: &DeviceProfile) -> Option<u32> {
     let has = device.min_subgroup_size..=device.max_subgroup_size;
     let modules = data.recipes[item.recipe].recipe.modules();
-    let mut sizes = modules.map(|place| data.modules[usize::from(*place)].subgroup_size);
-    sizes.find(|size| !has.contains(size))
+    modules.map(|place| &data.modules[usize::from(*place)]).find_map(|module| module.lacks_subgroups_of(&has))
 }
 
 fn verdict(what: String, tried: Result<(u64, u64), Failure>) -> PackVerdict {

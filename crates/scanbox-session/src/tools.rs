@@ -85,6 +85,21 @@ impl Tools {
         [api, robustness, browser].into_iter().flatten().flatten().collect()
     }
 
+    /// The flags of a command that does on a device what this one did: of kernels, guarantees and API.
+    #[must_use]
+    pub fn flags_on(&self, device: &str) -> Vec<String> {
+        let mut flags = Vec::new();
+        if let Some(kernels) = &self.kernels {
+            flags.extend(["--kernels".to_owned(), kernels.display().to_string()]);
+        }
+        for guarantee in &self.assume {
+            flags.extend(["--assume".to_owned(), guarantee.to_string()]);
+        }
+        flags.extend(self.flags_of_api());
+        flags.extend(["--device".to_owned(), device.to_owned()]);
+        flags
+    }
+
     /// The folder of pipelines.
     pub fn pipelines(&self) -> Option<PathBuf> {
         self.cache.as_ref().map(|folder| folder.join("pipelines"))

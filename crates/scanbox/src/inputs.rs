@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Context, anyhow};
 use scanbox_analysis::grouping::{Builder, FileFacts, FileRows, RecordFile};
 use scanbox_analysis::pairs::{self, Failed, Quad, Side};
+use scanbox_kernels::operator_file::{OperatorError, OperatorFile};
 use scanbox_model::csv_file::{self, CsvError};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::metadata::Metadata;
@@ -36,9 +37,28 @@ pub fn expect(path: &Path, option: &str, kinds: &[Kind], why: &str) -> anyhow::R
     {
         return Ok(());
     }
-    let option = if option.is_empty() { String::new() } else { format!("{option} ") };
-    let message = format!("{option}{} is {}; {why}{}", path.display(), kind.describe(), use_of(kind));
+    let (option, path) = (before(option), path.display());
+    let message = format!("{option}{path} is {}; {why}{}", kind.describe(), use_of(kind));
     Err(UsageError(message).into())
+}
+
+/// An option as it stands before its value.
+fn before(option: &str) -> String {
+    if option.is_empty() { String::new() } else { format!("{option} ") }
+}
+
+/// The operator of a file that an option names.
+///
+/// # Errors
+/// When it cannot be read, or is none of an operator.
+pub fn operator_of(option: &str, path: &Path) -> anyhow::Result<OperatorFile> {
+    OperatorFile::read(path).map_err(|error| {
+        let refused = UsageError(format!("{}{error}", before(option)));
+        match error {
+            OperatorError::Unreadable { source, .. } => anyhow::Error::new(source).context(refused),
+            OperatorError::Wrong { .. } => refused.into(),
+        }
+    })
 }
 
 /// The device of a metadata file.
@@ -283,6 +303,14 @@ impl JudgedSweep {
             note(&format!("warning: {warning}"));
         }
         Ok(Self { name, records: found.records, metadata })
+    }
+
+    /// Which scanbox made it, in words, where the metadata says so.
+    pub fn tool(&self) -> Option<String> {
+        let Metadata { tool_version, tool_commit, .. } = self.metadata.as_ref()?;
+        let commit = Some(tool_commit).filter(|commit| !["", "unknown"].contains(&commit.as_str()));
+        let commit = commit.map_or_else(String::new, |commit| format!(", commit {commit}"));
+        Some(format!("version {tool_version}{commit}"))
     }
 
     /// Whether the run ended before its space did.

@@ -40,7 +40,7 @@ fn main() -> ExitCode {
         Ok(exit) => exit,
         Err(error) if answer::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            let message = inputs::missing::with_use(&format!("error: {error:#}"), &matches);
+            let message = inputs::missing::with_use(&error, &matches);
             scanbox_session::notes::note(&message);
             exit::exit_of(&error).into()
         }

@@ -65,6 +65,9 @@ fn a_space_that_is_empty_says_what_emptied_it_and_which_command_shows_it() {
     check("--filter lookback=fallback", "--filter accepts none of its 28 legal points", shown);
     check("--sizes 2^40", "--sizes leaves nothing: rule ", &format!("{shown} --sizes '2^40'"));
     check("--sizes 2^40", " refuses all 4 points (", "");
+    // Whatever else decides what is there is in the command too, wherever the user has put it.
+    let assumed = "space --assume progress --device replay:replay.toml --space space.toml";
+    check("--filter lookback=fallback --assume=progress", "--filter accepts none of its 28 ", assumed);
     check("--sizes 2^40", "at the sizes of its own, from 2^10 to 2^16, the space has 28 legal points", "");
     // `space` says the same, and shows the rules.
     let line = "space --device replay:replay.toml --space space.toml --filter lookback=fallback";
@@ -119,6 +122,12 @@ fn a_file_that_is_not_there_is_told_what_it_must_be_and_what_makes_one() {
     );
     let own = "sweep --device replay:replay.toml --space space.toml --kernels nowhere";
     check(own, 1, "nowhere", "a folder of kernel sources");
+    let weights = format!("analyze {published} --weights no.csv");
+    check(&weights, 1, "no.csv", "a CSV file with the columns `n_elements,weight`");
+    let packed = format!("pack {published} --operator no.glsl -o no.scanpack");
+    check(&packed, 2, "--operator no.glsl: ", "a GLSL file with an operator; ");
+    let again = format!("rerun {published} {published} --program no --out pairs.csv");
+    check(&again, 1, "--program no: ", "the program of the base; `cargo build --release` makes one");
 }
 
 #[test]
@@ -154,6 +163,13 @@ fn a_folder_in_place_of_a_file_is_told_what_it_must_be() {
     check("compare folder folder", 1, &meant);
     check("pack folder -o no.scanpack", 1, &meant);
     check("pack --show folder", 1, "a pack; ");
+    // Rows of scanbox are of a kind that many files have; what is no such kind is never guessed.
+    let table = "a table of times; `scanbox import --help` says which";
+    let import = "import folder --subject a --device-name b --device-uuid c --out d.csv";
+    check(import, 1, table);
+    assert!(error(&place, import, 1).ends_with(table));
+    let published = concat!(env!("CARGO_MANIFEST_DIR"), "/../../results/published.llvmpipe.quick.csv");
+    check(&format!("pack {published} --operator folder -o no.scanpack"), 2, "a GLSL file with an operator; ");
     check("space --operator folder", 2, "a GLSL file with an operator; ");
     check("space --space ./folder", 1, "a space file; ");
 }

@@ -13,8 +13,8 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use scanbox_analysis::compare::Verdict;
 use scanbox_analysis::pairs::{
-    Judgement, Pairs, QUADS_OF_SUSPECTS, Quad, ROUNDS_OF_ALL, ROUNDS_OF_SUSPECTS, Roles, RowsOf, judge,
-    suspects,
+    GROUP_MIN, Judgement, Pairs, QUADS_OF_SUSPECTS, Quad, ROUNDS_OF_ALL, ROUNDS_OF_SUSPECTS, Roles, RowsOf,
+    judge, suspects,
 };
 use scanbox_kernels::legal;
 use scanbox_model::metadata::Metadata;
@@ -67,6 +67,24 @@ struct Nightly {
     rows: Vec<LabelledPoint>,
     sizes: Vec<u64>,
     roles: Roles,
+}
+
+/// The same with so few rows at each size; the first and the last one decide alone.
+fn few_of_nightly(most: usize) -> Nightly {
+    let mut space = nightly();
+    let mut seen: BTreeMap<u64, usize> = BTreeMap::new();
+    space.rows.retain(|row| {
+        let count = seen.entry(row.n).or_default();
+        *count += 1;
+        *count <= most
+    });
+    for &n in &space.sizes {
+        let mut at = space.rows.iter().filter(|row| row.n == n).map(|row| row.config.clone());
+        let first = at.next().unwrap();
+        space.roles.kernel.insert(n, at.next_back().unwrap_or_else(|| first.clone()));
+        space.roles.shipped.insert(n, first);
+    }
+    space
 }
 
 fn nightly() -> Nightly {
@@ -235,6 +253,50 @@ fn noise_is_told_from_losses() {
                 let (told, _, all) = count(&space, noise, (start..start + 3).map(|seed| (seed, loss)));
                 assert!(told + 1 >= all, "{name}: {loss:?}: told in {told} of {all}");
             }
+        }
+    }
+}
+
+/// How many of these nights with this many rows at each size are slower where nothing changed, how many are open, and
+/// how many are slower where a size lost this much.
+fn count_few(rows: usize, noise: NoiseModel, nights: u64, factor: f64) -> [u32; 3] {
+    let space = few_of_nightly(rows);
+    let mut counts = [0; 3];
+    for seed in 0..nights {
+        let equal = exit(&night(&space, noise, Loss::Nowhere, seed));
+        let n = space.sizes[seed as usize % space.sizes.len()];
+        let lost = exit(&night(&space, noise, Loss::Size(n, factor), seed));
+        for (count, is_it) in counts.iter_mut().zip([equal == 6, equal == 7, lost == 6]) {
+            *count += u32::from(is_it);
+        }
+    }
+    counts
+}
+
+/// What few rows cannot tell together, the rounds of each tell.
+#[test]
+fn few_rows_of_a_size_are_slower_by_no_chance() {
+    let space = nightly();
+    let fewest = space.sizes.iter().map(|n| space.rows.iter().filter(|row| row.n == *n).count()).min();
+    assert!(fewest >= Some(GROUP_MIN), "{fewest:?} rows");
+    for (name, noise) in models() {
+        for rows in [1, 2, 3] {
+            let [slower, _, lost] = count_few(rows, noise, 21, 1.1);
+            assert!(slower == 0 && lost >= 20, "{name}, {rows} rows: {slower} slower, {lost} of 21 losses");
+        }
+    }
+}
+
+#[test]
+#[ignore = "a minute: what docs/decisions/gate.md says of few rows"]
+fn figures_of_few_rows() {
+    for rows in [1, 2, 3, 4, 6, 8, 11, 12] {
+        for (name, noise) in models() {
+            let [slower, open, lost] = count_few(rows, noise, 300, 1.1);
+            println!(
+                "{rows} rows, {name}: of 300 {slower} slower, {open} open; {lost} of 300 losses of 10 %"
+            );
+            assert!(slower <= 3, "{name}, {rows} rows: {slower} of 300 equal nights are SLOWER");
         }
     }
 }

@@ -69,6 +69,100 @@ fn a_file_of_pairs_that_is_bad_or_short() {
     assert!(!place.folder().join("none.csv").exists());
 }
 
+/// What could not be told comes with the two commands that tell it, which run as they stand: with the device of the new
+/// sweep, the program that is kept beside the base, and what was asked for. Where no program is kept, words say what is
+/// to be put in.
+#[cfg(unix)]
+#[test]
+fn what_could_not_be_told_comes_with_commands_that_run() {
+    let place = Place::in_memory("");
+    let swept = place.sweep(&["--sizes", "4096,65536", "--filter", "lookback=parallel"]);
+    assert_eq!(swept.code, Some(0), "{}", swept.stderr);
+    let uuid = place.records()[0].device_uuid.clone();
+    let check = |asked: &[&str], told: &str, rerun: &str, compare: &str| {
+        let compared = place.run(&[&["compare", "out/test.csv", "out/test.csv"], asked].concat(), 7);
+        let (_, next) = compared.stdout.split_once("\nnext       ").unwrap();
+        let (words, commands) = next.split_once(":\n").unwrap();
+        assert_eq!(
+            words.replace("\n           ", " "),
+            format!("to measure both again in turns, and to compare, {told}")
+        );
+        let commands: Vec<Vec<String>> =
+            commands.lines().take(2).map(|line| shlex::split(line).unwrap()).collect();
+        let of_program = |words: &[String]| words[1..].join(" ");
+        let rerun = format!("rerun out/test.csv out/test.csv --program {rerun}").replace("UUID", &uuid);
+        let compare = format!("compare out/test.csv out/test.csv {compare}");
+        assert_eq!(commands.iter().map(|words| of_program(words)).collect::<Vec<_>>(), [rerun, compare]);
+        commands
+    };
+    let metadata = scanbox_model::metadata::Metadata::read(&place.file("meta.json")).unwrap();
+    let tool = format!("version {}, commit {}", metadata.tool_version, metadata.tool_commit);
+    let put = format!("put the path of the scanbox that made the base ({tool}) in place of PROGRAM, and run");
+    check(&[], &put, "PROGRAM --device UUID --out pairs.csv", "--pairs pairs.csv");
+    let kept = place.folder().join("out/scanbox");
+    // The program that runs did not make the base.
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_scanbox"), &kept).unwrap();
+    check(&[], &put, "PROGRAM --device UUID --out pairs.csv", "--pairs pairs.csv");
+    std::fs::remove_file(&kept).unwrap();
+    std::fs::copy(env!("CARGO_BIN_EXE_scanbox"), &kept).unwrap();
+    let commands = check(
+        &["--threshold=5", "--metric", "cosine", "--time", "steady"],
+        "run",
+        "out/scanbox --device UUID --threshold 5 --metric cosine --out pairs.csv",
+        "--threshold=5 --metric cosine --time steady --pairs pairs.csv",
+    );
+    // Where the tests run, the device is a file, which no list of devices has.
+    for (words, code) in commands.iter().zip([0, 7]) {
+        let word = |word: &String| if *word == uuid { "replay:replay.toml".to_owned() } else { word.clone() };
+        let words: Vec<String> = words[1..].iter().map(word).collect();
+        place.run(&words.iter().map(String::as_str).collect::<Vec<_>>(), code);
+    }
+    // Pairs that told nothing are not written over, and the next ones take their place.
+    check(
+        &["--pairs", "pairs.csv"],
+        "run",
+        "out/scanbox --device UUID --out pairs.2.csv",
+        "--pairs pairs.2.csv",
+    );
+    // By WebGPU no base is measured again, so there is no command.
+    place.script("api = \"webgpu\"\nimplementation = \"wgpu 30.0.1 (Vulkan)\"\n");
+    let web = ["--device", "replay:replay.toml", "--space", "space.toml", "--assume", "progress"];
+    place.run(&[&["sweep", "--sizes", "4096", "--out", "web.csv"], &web[..]].concat(), 0);
+    let compared = place.run(&["compare", "web.csv", "web.csv"], 7);
+    assert!(!compared.stdout.contains("\nnext "), "{}", compared.stdout);
+}
+
+/// Two sweeps of two rows at each size leave a loss open; measured in turns, each row is measured again, and tells it.
+#[cfg(unix)]
+#[test]
+fn a_loss_of_few_rows_is_told_in_turns_alone() {
+    let noise = "[noise]\nsmall_ratio = 0.004\nlarge_ratio = 0.002\n";
+    let place = Place::in_memory(&format!("run = 1\n{noise}"));
+    let write = |name: &str, text: &str| std::fs::write(place.folder().join(name), text).unwrap();
+    write("new.toml", &format!("run = 2\n{noise}[[slow]]\nfactor = 1.2\nn = 4096\n"));
+    let base = "#!/bin/bash\nexec \"$SCANBOX\" \"${@/replay:new.toml/replay:replay.toml}\"\n";
+    write_program(&place.folder().join("base"), base);
+    for (script, out) in [("replay.toml", "base.csv"), ("new.toml", "new.csv")] {
+        let device = format!("replay:{script}");
+        let two = ["--space", "space.toml", "--filter", "batch_size=1", "--out", out];
+        place.run(&[&["sweep", "--device", &device], &two[..]].concat(), 0);
+    }
+    let compared = place.run(&["compare", "base.csv", "new.csv"], 7);
+    let verdict = "UNCLEAR: slower at 2^12, or noise; measure again\n";
+    assert!(compared.stdout.starts_with(verdict), "{}", compared.stdout);
+    assert!(compared.stdout.contains("\nnext       to measure both again in turns, "), "{}", compared.stdout);
+    let rerun = ["rerun", "base.csv", "new.csv", "--program", "base", "--device", "replay:new.toml"];
+    let mut rerun = place.scanbox(&[&rerun[..], &["--out", "pairs.csv"]].concat());
+    let reran = crate::sweeps::ended(rerun.env("SCANBOX", env!("CARGO_BIN_EXE_scanbox")).output().unwrap());
+    assert_eq!(reran.code, Some(0), "{}", reran.stderr);
+    let compared = place.run(&["compare", "base.csv", "new.csv", "--pairs", "pairs.csv"], 6);
+    assert!(compared.stdout.starts_with("SLOWER: +"), "{}", compared.stdout);
+    let rows = pair_file::read(&place.folder().join("pairs.csv")).unwrap();
+    let again: std::collections::BTreeSet<&str> =
+        rows.iter().filter(|row| row.round > 1).map(|row| row.config_id.as_str()).collect();
+    assert_eq!((again.len(), rows.iter().all(|row| row.round < 2 || row.n_elements == 4096)), (2, true));
+}
+
 /// What blocks have in common with each other is not what they have for themselves.
 #[test]
 fn every_block_of_a_row_has_noise_of_its_own() {

@@ -12,7 +12,9 @@ use super::Verdict;
 use super::drift::Drift;
 use super::noise::Noise;
 use super::run_rows::RunRows;
-use crate::pairs::{GROUP_ERRORS, GROUP_LIMIT, GroupChange, Judgement, POWER, RowsOf, is_powerless};
+use crate::pairs::{
+    GROUP_ERRORS, GROUP_LIMIT, GROUP_MIN, GroupChange, Judgement, POWER, RowsOf, is_powerless,
+};
 use crate::spread::median;
 
 /// The standard error of a median, in those of a mean, for normal noise: the root of pi/2.
@@ -55,7 +57,12 @@ pub(super) fn judge(
         let limit = error.map(|error| threshold.max(GROUP_ERRORS * error) + POWER * error);
         let verdict = match error.zip(limit) {
             Some((error, _)) if change.abs() > threshold && change.abs() > GROUP_ERRORS * error => {
-                if change > 0.0 { Verdict::Slower } else { Verdict::Faster }
+                match change > 0.0 {
+                    // Measuring in turns tells.
+                    true if rows < GROUP_MIN => Verdict::Unclear,
+                    true => Verdict::Slower,
+                    false => Verdict::Faster,
+                }
             }
             Some((_, limit)) if change <= threshold && !is_powerless(limit, GROUP_LIMIT, threshold) => {
                 Verdict::Same

@@ -27,6 +27,9 @@ pub const GROUP_LIMIT: f64 = 0.10;
 pub const SINGLE_LIMIT: f64 = 0.20;
 /// Whoever asks for a large threshold does not want to see less than this many of it.
 const THRESHOLDS: f64 = 2.0;
+/// Rows of a size from which on their median alone tells a loss. Of fewer, the noise is that of neighbouring sizes as
+/// well, and smaller sizes are noisier: docs/decisions/gate.md says how often equal nights looked slower.
+pub const GROUP_MIN: usize = 12;
 /// Rows of a family at a size from which on they are a group.
 const FAMILY_MIN: usize = 6;
 /// Standard errors that 95 of 100 values do not fall short by.
@@ -121,7 +124,16 @@ pub fn judge(pairs: &Pairs, roles: &Roles, threshold: f64) -> Judgement {
         }
     }
     let judge = PairJudge { threshold: threshold.ln_1p(), deviations: row_deviations(&sizes) };
-    let all = sizes.iter().map(|(&n, changes)| judge.group(n, RowsOf::All, changes));
+    let again = rounds_of_suspects(pairs);
+    let rounds_of = |key: &(u64, &str)| again.get(key).cloned().unwrap_or_default();
+    let all = sizes.iter().map(|(&n, changes)| {
+        let group = judge.group(n, RowsOf::All, changes);
+        let at_size = rows.iter().filter(|((size, _), _)| *size == n);
+        match changes.len() {
+            ..GROUP_MIN => judge.few(group, at_size.map(|(key, &first)| (first, rounds_of(key)))),
+            _ => group,
+        }
+    });
     let families = families
         .iter()
         .filter(|((n, _), changes)| changes.len() >= FAMILY_MIN && changes.len() < sizes[n].len())
@@ -129,21 +141,24 @@ pub fn judge(pairs: &Pairs, roles: &Roles, threshold: f64) -> Judgement {
     let mut groups: Vec<GroupChange> = all.chain(families).collect();
     groups.sort_by_key(|group| (group.n, group.group));
 
+    let singles = roles
+        .all()
+        .into_iter()
+        .map(|(key, role)| judge.single(key, role, rows.get(&key).copied(), &mut rounds_of(&key)));
+    Judgement { singles: singles.collect(), groups }
+}
+
+/// The change in each round in which a row was measured again.
+fn rounds_of_suspects(pairs: &Pairs) -> BTreeMap<(u64, &str), Vec<f64>> {
     let mut again: BTreeMap<(u64, &str), BTreeMap<u32, Vec<f64>>> = BTreeMap::new();
     for quad in pairs.quads.iter().filter(|quad| quad.round >= ROUNDS_OF_ALL) {
         let rounds = again.entry((quad.n, quad.config.as_str())).or_default();
         rounds.entry(quad.round).or_default().extend(quad.changes());
     }
-    let singles = roles.all().into_iter().map(|(key, role)| {
-        let mut rounds: Vec<f64> = again
-            .get(&key)
-            .into_iter()
-            .flat_map(BTreeMap::values)
-            .filter_map(|values| median(&mut values.clone()))
-            .collect();
-        judge.single(key, role, rows.get(&key).copied(), &mut rounds)
-    });
-    Judgement { singles: singles.collect(), groups }
+    let medians = |rounds: BTreeMap<u32, Vec<f64>>| {
+        rounds.into_values().filter_map(|mut values| median(&mut values)).collect()
+    };
+    again.into_iter().map(|(key, rounds)| (key, medians(rounds))).collect()
 }
 
 /// Whether a limit, a logarithm as the threshold, is above what has to be seen, a share.
@@ -173,9 +188,7 @@ impl PairJudge {
             }
             Some(_) if change > self.threshold => Verdict::Unclear,
             // A family is there to find what all rows together do not show; that it cannot is no loss.
-            Some(limit) if is_powerless(limit, GROUP_LIMIT, self.threshold) && group == RowsOf::All => {
-                Verdict::Unclear
-            }
+            Some(limit) if self.hides(limit) && group == RowsOf::All => Verdict::Unclear,
             Some(_) => Verdict::Same,
         };
         // A family that shows nothing for sure says nothing.
@@ -184,6 +197,39 @@ impl PairJudge {
             (_, verdict) => verdict,
         };
         GroupChange { n, group, rows, change: change.exp_m1(), limit: limit.map(f64::exp_m1), verdict }
+    }
+
+    /// The same of so few rows that their median alone tells no loss. Where it looks slower, each row that does was
+    /// measured again, and these rounds decide. `rows`: by the first rounds, and by each of the others.
+    fn few(&self, group: GroupChange, rows: impl Iterator<Item = (f64, Vec<f64>)>) -> GroupChange {
+        if group.change.ln_1p() <= self.threshold {
+            return group;
+        }
+        let (mut changes, mut is_sure) = (Vec::new(), true);
+        for (first, mut rounds) in rows {
+            let found = trimmed(&mut rounds).filter(|_| first > self.threshold);
+            let change = found.map_or(first, |found| found.change);
+            // What is not slower is no reason to call the size so.
+            is_sure &= change <= self.threshold || found.is_some_and(|found| self.is_slower(&found));
+            changes.push(change);
+        }
+        let change = median(&mut changes).unwrap_or_default();
+        let verdict = match group.limit {
+            _ if change > self.threshold && is_sure => Verdict::Slower,
+            Some(limit) if change <= self.threshold && !self.hides(limit.ln_1p()) => Verdict::Same,
+            _ => Verdict::Unclear,
+        };
+        GroupChange { change: change.exp_m1(), verdict, ..group }
+    }
+
+    /// Whether a suspect is slower, by the rounds in which it was measured again.
+    fn is_slower(&self, found: &ChangeEstimate) -> bool {
+        found.change > self.threshold && found.change > SINGLE_ERRORS * found.error
+    }
+
+    /// Whether a limit of all rows, as a logarithm, is above what has to be seen.
+    fn hides(&self, limit: f64) -> bool {
+        is_powerless(limit, GROUP_LIMIT, self.threshold)
     }
 
     /// A config by its first rounds, and by those that it was measured in again.
@@ -215,11 +261,12 @@ impl PairJudge {
             return of(Some(first), limit, 0, verdict);
         }
         // A suspect that was not measured again.
-        let Some(ChangeEstimate { change, error }) = trimmed(rounds) else {
+        let Some(found) = trimmed(rounds) else {
             return of(Some(first), None, rounds.len(), Verdict::Unclear);
         };
+        let ChangeEstimate { change, error } = found;
         let limit = self.limit(error, SINGLE_ERRORS);
-        let verdict = if change > self.threshold && change > SINGLE_ERRORS * error {
+        let verdict = if self.is_slower(&found) {
             Verdict::Slower
         } else if (change > self.threshold && change > SINGLE_ERRORS_DOUBT * error) || powerless(limit) {
             Verdict::Unclear

@@ -9,6 +9,7 @@ use scanbox_model::config::Parameter;
 use scanbox_model::problem::{Direction, Element, InitSource, Mode, Operator, Placement, Problem, Total};
 
 use crate::exit::UsageError;
+use crate::inputs::operator_of;
 
 /// Stands on each flag: a heading of all of them would be that of whatever flags come after them, too.
 const HEADING: &str = "What is computed";
@@ -98,11 +99,11 @@ impl ProblemArgs {
     }
 
     /// The problem, if its parts go together, and the operator that it has from a file.
-    pub fn problem(&self) -> Result<(Problem, Option<OperatorFile>), UsageError> {
+    pub fn problem(&self) -> anyhow::Result<(Problem, Option<OperatorFile>)> {
         let placement = if self.in_place { Placement::InPlace } else { Placement::OutOfPlace };
         let direction = if self.reverse { Direction::Reverse } else { Direction::Forward };
         if let Some(path) = &self.operator {
-            let file = OperatorFile::read(path).map_err(|error| UsageError(error.to_string()))?;
+            let file = operator_of("", path)?;
             let problem = Problem::of_user(self.mode, file.operator(), placement).map_err(UsageError)?;
             let problem = match &self.init {
                 Some(text) => file.value(text).and_then(|value| problem.beginning_with(value)),

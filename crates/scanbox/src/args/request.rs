@@ -204,7 +204,8 @@ fn weights(text: &str) -> anyhow::Result<Weights> {
 
 /// The weights of a CSV file with the columns `n_elements` and `weight`.
 fn listed_weights(path: &Path) -> anyhow::Result<Weights> {
-    let mut reader = ::csv::ReaderBuilder::new().trim(::csv::Trim::All).from_path(path)?;
+    let text = std::fs::read(path)?;
+    let mut reader = ::csv::ReaderBuilder::new().trim(::csv::Trim::All).from_reader(&text[..]);
     let header = reader.headers()?.clone();
     if header.iter().ne(["n_elements", "weight"]) {
         bail!("the first line must be `n_elements,weight`");

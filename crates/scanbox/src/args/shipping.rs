@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use scanbox_analysis::grouping::{Builder, Runs};
 use scanbox_analysis::table::{DeviceTable, Tables};
+use scanbox_analysis::warning::Warning;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::operator_file::OperatorFile;
 use scanbox_model::api::Api;
@@ -22,6 +23,7 @@ use scanbox_session::tools::Tools;
 
 use super::problem::{element_word, operator_word};
 use crate::exit::UsageError;
+use crate::inputs::operator_of;
 use crate::inputs::{SweepInput, once};
 
 /// The subgroup sizes that get kernels for any device, where nobody says which.
@@ -41,6 +43,10 @@ pub struct RowArgs {
     /// Accept rows of other kernel sources: they choose kernels, and their times and losses are left out
     #[arg(long)]
     pub other_sources: bool,
+
+    /// Whether the command has measured the rows itself, and says what of them is not there.
+    #[arg(skip)]
+    pub are_own: bool,
 }
 
 /// A set of promises: `none`, `progress`, `progress+workgroup-order`.
@@ -131,14 +137,13 @@ pub fn wish(uses: &[CallTrait]) -> PackWish {
 /// When a file cannot be read, rows are not of one device or not of these kernels, or nothing can be shipped.
 pub fn made(files: &[PathBuf], args: &RowArgs, wish: &PackWish, tools: &Tools) -> anyhow::Result<PackMade> {
     let mut warnings = Vec::new();
-    let operator = args.operator.as_deref().map(OperatorFile::read).transpose();
-    let operator = operator.map_err(|error| UsageError(format!("--operator {error}")))?;
+    let operator = args.operator.as_deref().map(|path| operator_of("--operator", path)).transpose()?;
     let compiler = tools.compiler()?;
     let compiler = match &operator {
         Some(file) => compiler.with_operator(file.clone()),
         None => compiler,
     };
-    let rows = Rows::read(files, tools, &mut warnings)?;
+    let rows = Rows::read(files, args.are_own, tools, &mut warnings)?;
     let first = rows.one_device()?;
     let tables: Vec<&DeviceTable> =
         rows.tables.devices.iter().filter(|table| !table.sizes.is_empty()).collect();
@@ -185,7 +190,12 @@ struct Rows {
 }
 
 impl Rows {
-    fn read(files: &[PathBuf], tools: &Tools, warnings: &mut Vec<String>) -> anyhow::Result<Self> {
+    fn read(
+        files: &[PathBuf],
+        are_own: bool,
+        tools: &Tools,
+        warnings: &mut Vec<String>,
+    ) -> anyhow::Result<Self> {
         let mut builder = Builder::new(Clock::Steady);
         let (mut devices, mut points) = (BTreeMap::new(), BTreeMap::new());
         for path in once(files, warnings) {
@@ -200,7 +210,8 @@ impl Rows {
             file.add_to(&mut builder, "", warnings);
         }
         let (tables, more) = builder.finish(Runs::Latest);
-        warnings.extend(more.iter().map(ToString::to_string));
+        let is_told = |warning: &&Warning| !(are_own && matches!(warning, Warning::Incomplete { .. }));
+        warnings.extend(more.iter().filter(is_told).map(ToString::to_string));
         Ok(Self { tables, devices, points })
     }
 

@@ -141,18 +141,21 @@ impl SpaceSelection {
             .then(|| format!("no config is left at {} of --sizes; `scanbox space` says why", named(&without)))
     }
 
-    /// Why no config is left.
+    /// Why no config is left. `flags`: those of the command by which the device was found ([`Tools::flags_on`]).
+    ///
+    /// [`Tools::flags_on`]: scanbox_session::tools::Tools::flags_on
     pub fn why_none(
         &self,
         space: &Space,
         problem: &Problem,
         device: &DeviceProfile,
+        flags: Vec<String>,
     ) -> anyhow::Result<UsageError> {
         let sizes: Option<Vec<u64>> = self.sizes.as_ref().map(|sizes| sizes.iter().collect());
         let at = sizes.map_or_else(String::new, |sizes| format!(" at {}", named(&sizes)));
         let none = format!("no config of space {} is left on {}{at}", space.name, device.title());
         let why = self.emptied_by(space, problem, device)?;
-        let command = self.command_that_counts(problem);
+        let command = self.command_that_counts(problem, flags);
         Ok(UsageError(format!("{none}: {why}; to see what the space has, run: {command}")))
     }
 
@@ -187,10 +190,9 @@ impl SpaceSelection {
     }
 
     /// The command that counts the points of the space, without the filter.
-    fn command_that_counts(&self, problem: &Problem) -> String {
+    fn command_that_counts(&self, problem: &Problem, flags: Vec<String>) -> String {
         let mut words = vec![paste::program(), "space".to_owned()];
-        let device = paste::given("--device");
-        words.extend(device.into_iter().flat_map(|device| ["--device".to_owned(), device]));
+        words.extend(flags);
         words.extend(["--space".to_owned(), self.space.clone()]);
         words.extend(self.sizes.iter().flat_map(|sizes| ["--sizes".to_owned(), sizes.to_string()]));
         words.extend(self.problem.flags(problem));

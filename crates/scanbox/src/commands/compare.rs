@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use scanbox_analysis::AnalysisError;
-use scanbox_analysis::compare::{CompareQuestion, Night, Outcome, compare};
+use scanbox_analysis::compare::{CompareQuestion, Night, Outcome, USUAL_METRIC, USUAL_PERCENT, compare};
 use scanbox_analysis::metric::Metric;
 use scanbox_analysis::pairs;
 use scanbox_model::pair_file::{self, PairFileError, PairRow};
@@ -31,11 +31,11 @@ pub struct CompareArgs {
     pub new: PathBuf,
 
     /// The smallest loss that matters, in percent; a loss that noise explains is never reported, however small this is
-    #[arg(long, default_value = "3", value_name = "PERCENT", value_parser = threshold)]
+    #[arg(long, default_value = USUAL_PERCENT, value_name = "PERCENT", value_parser = threshold)]
     pub threshold: f64,
 
     /// Choose the kernel of BASE to watch beside the ideal line, as in `scanbox analyze`
-    #[arg(long, default_value = "squared", value_name = "METRIC")]
+    #[arg(long, default_value = USUAL_METRIC, value_name = "METRIC")]
     pub metric: Metric,
 
     /// Which time decides: many dependent calls back to back, or one call between timestamps
@@ -100,12 +100,14 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Exit> {
         Outcome::Regression => Exit::Regression,
         Outcome::Inconclusive => Exit::Inconclusive,
     };
+    let base_tool = base.tool();
     let report = CompareReport {
         comparison: &comparison,
         question: &question,
         base: &base.name,
         new: &new.name,
         records: [&base.records, &new.records],
+        base_tool: base_tool.as_deref(),
     };
     answered(print(&report, args.format), exit)
 }

@@ -147,7 +147,8 @@ impl ImportArgs {
 
 /// The rows of a CSV.
 fn table(args: &ImportArgs, path: &Path) -> anyhow::Result<Vec<Record>> {
-    let mut reader = csv::Reader::from_path(path)?;
+    let text = std::fs::read(path)?;
+    let mut reader = csv::Reader::from_reader(&text[..]);
     let headers = reader.headers()?.clone();
     let cache = if args.cold { Cache::Cold } else { Cache::Hot };
     let mut rows = Vec::new();

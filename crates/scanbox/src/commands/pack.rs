@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use scanbox_kernels::operator_file::OperatorFile;
 use scanbox_kernels::packing::wrong_module_hash;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
@@ -27,7 +26,8 @@ use crate::args::format::TABLE_OR_JSON;
 use crate::args::shipping::{ALL_USES, PORTABLE, RowArgs, made, problem, promises, subgroup_size, use_word};
 use crate::args::time::parse_limit;
 use crate::args::words::words;
-use crate::exit::{Completion, Exit, UsageError};
+use crate::exit::{Completion, Exit};
+use crate::inputs::operator_of;
 use crate::output::{Kind, Output, OutputContent, Outputs};
 
 /// Arguments of `scanbox pack`.
@@ -236,8 +236,7 @@ pub fn tried(
     (timeout, sharing): (Duration, Sharing),
     tools: &Tools,
 ) -> anyhow::Result<PackChecked> {
-    let operator = operator.map(OperatorFile::read).transpose();
-    let operator = operator.map_err(|error| UsageError(format!("--operator {error}")))?;
+    let operator = operator.map(|path| operator_of("--operator", path)).transpose()?;
     let heard = &mut |verdict: &PackVerdict| match verdict.status {
         Status::Ok | Status::Unsupported => {}
         status => note(&format!("{}: {status}: {}", verdict.what, verdict.reason)),

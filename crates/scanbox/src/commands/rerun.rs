@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use scanbox_analysis::compare::{CompareQuestion, roles};
+use scanbox_analysis::compare::{CompareQuestion, USUAL_METRIC, USUAL_PERCENT, roles};
 use scanbox_analysis::metric::Metric;
 use scanbox_analysis::pairs::{Pairs, QUADS_OF_SUSPECTS, ROUNDS_OF_ALL, ROUNDS_OF_SUSPECTS, Roles, suspects};
 use scanbox_analysis::trust::Trust;
@@ -20,6 +20,7 @@ use scanbox_model::pair_file::{self, PairRow};
 use scanbox_model::problem::{Operator, Problem};
 use scanbox_model::record::{Clock, Record, Status};
 use scanbox_model::units::{plural, size_label};
+use scanbox_report::paste;
 use scanbox_runner::backend::Failure;
 use scanbox_runner::baseline::{Baseline, Greeting, Program};
 use scanbox_runner::row::now_utc;
@@ -62,11 +63,11 @@ pub struct RerunArgs {
     out: PathBuf,
 
     /// How much slower a config that decides alone may be before it is measured again, as in `scanbox compare`
-    #[arg(long, default_value = "3", value_name = "PERCENT", value_parser = threshold)]
+    #[arg(long, default_value = USUAL_PERCENT, value_name = "PERCENT", value_parser = threshold)]
     threshold: f64,
 
     /// Chooses the kernel that is watched, as in `scanbox compare`
-    #[arg(long, default_value = "squared", value_name = "METRIC")]
+    #[arg(long, default_value = USUAL_METRIC, value_name = "METRIC")]
     metric: Metric,
 
     /// Stop after this time; the pairs so far are kept
@@ -113,7 +114,10 @@ pub fn run(args: &RerunArgs, tools: &Tools) -> anyhow::Result<Exit> {
         let message = "a base with an operator of a file cannot be measured again; compare the sweeps alone";
         return Err(UsageError(message.to_owned()).into());
     }
-    let programs = Programs::new(args, &problem, tools)?;
+    // By a path, as a name alone would be looked for elsewhere.
+    let program = std::fs::canonicalize(&args.program);
+    let program = program.with_context(|| format!("--program {}", args.program.display()))?;
+    let programs = Programs::new(args, &program, &problem, tools)?;
     let limits = RunLimits::of_run(args.budget)?;
     // The device is taken for as long as both use it. Whoever opened it for that is not needed any more.
     let mut command = WorkerCommand::new(&args.device, None, tools);
@@ -167,7 +171,7 @@ struct Programs {
 }
 
 impl Programs {
-    fn new(args: &RerunArgs, problem: &Problem, tools: &Tools) -> anyhow::Result<Self> {
+    fn new(args: &RerunArgs, base: &Path, problem: &Problem, tools: &Tools) -> anyhow::Result<Self> {
         let environment: Vec<(String, String)> = known_issues::worker_environment()?.into_iter().collect();
         let program = |path: &Path, kernels: Option<&PathBuf>| {
             let mut arguments: Vec<OsString> = Vec::new();
@@ -194,7 +198,7 @@ impl Programs {
         let own = std::env::current_exe().context("the path of this program")?;
         Ok(Self {
             // Its kernels are in it.
-            base: program(&args.program, None),
+            base: program(base, None),
             new: program(&own, tools.kernels.as_ref()),
             problem: *problem,
             timeout: args.timeout,
@@ -334,8 +338,11 @@ impl Rerun {
         let swept_title = DeviceApi::of(swept).title_of(&swept.device);
         if (&new_title, &new.device_uuid) != (&swept_title, &swept.device_uuid) {
             let message = format!(
-                "--device is {new_title} ({}), and the new sweep is of {swept_title} ({}): a base is measured again beside it",
-                new.device_uuid, swept.device_uuid
+                "--device is {new_title} ({}), and the new sweep is of {swept_title} ({}): a base is measured again beside it; \
+                 where there is that device, run: {}",
+                new.device_uuid,
+                swept.device_uuid,
+                paste::this_command_with("--device", &swept.device_uuid)
             );
             return Err(UsageError(message).into());
         }

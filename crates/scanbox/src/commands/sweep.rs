@@ -306,7 +306,7 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
     let device = worker.profile.clone();
     let enumeration = args.selection.enumerate(&space, &problem, &device)?;
     if enumeration.points.is_empty() {
-        return Err(args.selection.why_none(&space, &problem, &device)?.into());
+        return Err(args.selection.why_none(&space, &problem, &device, tools.flags_on(selector))?.into());
     }
     if let Some(text) = args.selection.sizes_without_config(&enumeration) {
         note(&format!("warning: {text}"));

@@ -21,6 +21,7 @@ use scanbox_report::paste;
 use scanbox_session::device::{profile, replay_script};
 use scanbox_session::notes::note;
 use scanbox_session::pack::{PackWish, UseSet};
+use scanbox_session::signals::is_asked_to_stop;
 use scanbox_session::store::rows_before;
 use scanbox_session::tools::Tools;
 
@@ -156,29 +157,28 @@ pub fn run(args: &TuneArgs, tools: &Tools) -> anyhow::Result<Exit> {
     }
     let records = rows_before(&rows)?;
     let sizes = sizes_measured(&records);
-    if swept == Exit::Incomplete && sizes.is_empty() {
-        note(&format!(
-            "the budget ended before any config was measured, so there is no pack; to continue, run: {}",
-            paste::this_command()
-        ));
+    let measured = began.elapsed();
+    let ended = (swept == Exit::Incomplete).then(|| TuneEnd::of(measured, args.budget));
+    let of_plan = Planned::of(&rows, &records, &sizes);
+    if let Some(ended) = ended.filter(|_| sizes.is_empty()) {
+        note(&ended.told("before any config was measured, so there is no pack"));
         return Ok(swept);
     }
-    let measured = began.elapsed();
-    tell_measured(&rows, &records, &sizes);
+    if let Some(text) = of_plan.nothing_at().filter(|_| ended.is_none()) {
+        note(&format!("warning: {text}"));
+    }
     let wish = PackWish {
         tiers: args.promises.clone(),
         most: None,
         uses: UseSet::new(&args.uses),
         portable: args.portable.iter().flatten().copied().collect(),
     };
-    let of_rows = RowArgs { operator: args.parts.input().map(Path::to_owned), other_sources: false };
+    let operator = args.parts.input().map(Path::to_owned);
+    let of_rows = RowArgs { operator, other_sources: false, are_own: true };
     let made = made(std::slice::from_ref(&rows), &of_rows, &wish, tools)?;
     finish(&made.pack, &output, &pack, &made.tiers, args.format)?;
-    if swept == Exit::Incomplete {
-        note(&format!(
-            "not everything was measured in this time; the pack has the best of what was; to continue, run: {}",
-            paste::this_command()
-        ));
+    if let Some(ended) = ended {
+        note(&ended.told(&format!("{}; the pack has the best of what was measured", of_plan.place())));
     }
     // Rows are of kernels as they were swept; the pack has other builds, which nobody has run so far.
     let tried =
@@ -210,17 +210,67 @@ fn sizes_measured(records: &[Record]) -> BTreeSet<u64> {
     records.iter().filter(|row| row.status == Status::Ok).map(|row| row.n_elements).collect()
 }
 
-/// Says how many of the points were measured where not all were, and at which sizes none was.
-fn tell_measured(rows: &Path, records: &[Record], measured: &BTreeSet<u64>) {
-    let Ok(metadata) = Metadata::read(&Metadata::path_beside(rows)) else { return };
-    let points: BTreeSet<_> = records.iter().map(|row| (&row.config_id, row.n_elements)).collect();
-    if (points.len() as u64) < metadata.points {
-        note(&format!("{} of {} points measured", points.len(), metadata.points));
+/// What ended measuring before everything was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TuneEnd {
+    Budget,
+    User,
+    /// Something that the sweep has named.
+    Trouble,
+}
+
+impl TuneEnd {
+    fn of(measured: Duration, budget: Duration) -> Self {
+        match is_asked_to_stop() {
+            true => Self::User,
+            false if measured >= measuring(budget) => Self::Budget,
+            false => Self::Trouble,
+        }
     }
-    let without: Vec<String> =
-        metadata.space.sizes.iter().filter(|n| !measured.contains(n)).map(size_label).collect();
-    if !without.is_empty() {
-        note(&format!("warning: nothing was measured at {}", without.join(", ")));
+
+    /// That it ended there, what helps, and how to go on.
+    fn told(self, place: &str) -> String {
+        let (what, helps) = match self {
+            Self::Budget => ("the budget", "; a longer --budget measures more"),
+            Self::User => ("you", ""),
+            Self::Trouble => ("the sweep", ""),
+        };
+        let how = if self == Self::User { "stopped measuring" } else { "ended" };
+        format!("{what} {how} {place}{helps}; to continue, run: {}", paste::this_command())
+    }
+}
+
+/// How much of what was planned has rows.
+#[derive(Debug, Default)]
+struct Planned {
+    measured: u64,
+    points: u64,
+    /// Sizes at which nothing is ok.
+    without: Vec<String>,
+}
+
+impl Planned {
+    fn of(rows: &Path, records: &[Record], measured: &BTreeSet<u64>) -> Self {
+        let Ok(metadata) = Metadata::read(&Metadata::path_beside(rows)) else { return Self::default() };
+        let points: BTreeSet<_> = records.iter().map(|row| (&row.config_id, row.n_elements)).collect();
+        let without = metadata.space.sizes.iter().filter(|n| !measured.contains(n)).map(size_label);
+        Self { measured: points.len() as u64, points: metadata.points, without: without.collect() }
+    }
+
+    /// At which sizes nothing was measured, where there are some.
+    fn nothing_at(&self) -> Option<String> {
+        let sizes = self.without.join(", ");
+        (!sizes.is_empty()).then(|| format!("nothing was measured at {sizes}"))
+    }
+
+    /// How far measuring came.
+    fn place(&self) -> String {
+        let Self { measured, points, .. } = self;
+        if measured >= points {
+            return "before the leaders of all sizes were measured again".to_owned();
+        }
+        let without = self.nothing_at().map_or_else(String::new, |text| format!(", and {text}"));
+        format!("after {measured} of {points} points{without}")
     }
 }
 
@@ -273,6 +323,11 @@ fn after_trial(name: &str, operator: Option<&Path>, report: &PackTried<'_>) -> S
     }
 }
 
+/// What of a budget is for measuring; the rest is for compiling the pack and trying it.
+fn measuring(budget: Duration) -> Duration {
+    (budget * 3 / 4).max(Duration::from_millis(1))
+}
+
 /// The sweep that a user would have asked for.
 fn sweep_args(
     args: &TuneArgs,
@@ -280,8 +335,7 @@ fn sweep_args(
     rows: &Path,
     sizes: Option<&str>,
 ) -> anyhow::Result<SweepArgs> {
-    // The rest is for compiling the pack and trying it.
-    let budget = format!("{}ms", (args.budget.as_millis() * 3 / 4).max(1));
+    let budget = format!("{}ms", measuring(args.budget).as_millis());
     let mut line: Vec<OsString> =
         ["sweep", "--device", &args.device, "--space", &args.space].map(Into::into).into();
     line.extend(["--confirm", CONFIRMED, "--budget", &budget, "--out"].map(OsString::from));
@@ -315,6 +369,33 @@ mod tests {
         let both = "8 s to measure and confirm, 41 s to compile and try the pack";
         assert_eq!(told(49), format!("it took 49 s: {both}, which --budget does not stop"));
         assert!(told(9).ends_with("1 s to compile and try the pack"), "{}", told(9));
+    }
+
+    #[test]
+    fn what_ended_measuring_is_told_with_what_helps() {
+        let check = |end: TuneEnd, planned: Planned, said: &str| {
+            let told = end.told(&planned.place());
+            let (told, _) = told.split_once("; to continue, run: ").unwrap();
+            assert_eq!(told, said);
+        };
+        let planned = |measured, without: &[&str]| Planned {
+            measured,
+            points: 24,
+            without: without.iter().map(|&size| size.to_owned()).collect(),
+        };
+        check(
+            TuneEnd::Budget,
+            planned(12, &["2^20", "2^22"]),
+            "the budget ended after 12 of 24 points, and nothing was measured at 2^20, 2^22; a longer --budget measures more",
+        );
+        let more = "the budget ended after 12 of 24 points; a longer --budget measures more";
+        check(TuneEnd::Budget, planned(12, &[]), more);
+        check(TuneEnd::User, planned(3, &[]), "you stopped measuring after 3 of 24 points");
+        let end = "the sweep ended before the leaders of all sizes were measured again";
+        check(TuneEnd::Trouble, planned(24, &[]), end);
+        let second = Duration::from_secs(1);
+        assert_eq!(TuneEnd::of(second * 3 / 4, second), TuneEnd::Budget);
+        assert_eq!(TuneEnd::of(second / 2, second), TuneEnd::Trouble);
     }
 
     #[test]

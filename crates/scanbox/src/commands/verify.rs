@@ -354,14 +354,8 @@ fn json(text: String) -> serde_json::Value {
 /// The command that runs one case again.
 fn repeat(verdict: &ItemVerdict, n: u64, problem: &Problem, args: &VerifyArgs, tools: &Tools) -> String {
     let mut words = vec![paste::program(), "verify".to_owned()];
-    if let Some(kernels) = &tools.kernels {
-        words.extend(["--kernels".to_owned(), kernels.display().to_string()]);
-    }
-    for guarantee in &tools.assume {
-        words.extend(["--assume".to_owned(), guarantee.to_string()]);
-    }
-    words.extend(tools.flags_of_api());
-    words.extend(["--device".to_owned(), args.device.clone(), verdict.config.clone()]);
+    words.extend(tools.flags_on(&args.device));
+    words.push(verdict.config.clone());
     words.extend(args.problem.flags(problem));
     let input = Pattern::of(&verdict.input).to_string();
     words.extend(["--sizes".to_owned(), n.to_string(), "--inputs".to_owned(), input]);

@@ -6,6 +6,8 @@
 pub enum Use {
     /// It is read: what it must be, and what makes one, for who names a file that is not there.
     Read(&'static str),
+    /// The same of rows, of which a folder may have many files.
+    ReadRows(&'static str),
     /// A folder of files that are named by a hash of their content; what else is there is left alone.
     Cache,
     /// A folder of attempts: each has a name of its own; what else is there is left alone.
@@ -46,9 +48,9 @@ const BROWSER: Use = Use::Read("a browser; `--browser chromium` takes the one of
 const SPACE: Use = Use::Read("a space file; `scanbox space --template` prints one");
 const OPERATOR: Use = Use::Read("a GLSL file with an operator; kernels/README.md shows one");
 const PROFILE: Use = Use::Read("the metadata of a sweep; `scanbox sweep` writes it beside the rows");
-const SWEEP: Use = Use::Read("rows of a sweep; `scanbox sweep` writes them");
-const BENCHMARK: Use = Use::Read("rows of a benchmark; `scanbox bench --out FILE` writes them");
-const IMPORT: Use = Use::Read("rows of another implementation; `scanbox import` writes them");
+const SWEEP: Use = Use::ReadRows("rows of a sweep; `scanbox sweep` writes them");
+const BENCHMARK: Use = Use::ReadRows("rows of a benchmark; `scanbox bench --out FILE` writes them");
+const IMPORT: Use = Use::ReadRows("rows of another implementation; `scanbox import` writes them");
 const FOREIGN: Use = Use::Read("a table of times; `scanbox import --help` says which");
 const BASELINE: Use =
     Use::Read("a program that measures another implementation; docs/baselines.md shows one");

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use scanbox_kernels::operator_file::OperatorFile;
 use scanbox_model::units::plural;
 use scanbox_pack::CallTrait;
 use scanbox_pack::json::PackText;
@@ -14,7 +13,8 @@ use scanbox_session::origin::this_tool;
 use scanbox_session::tools::Tools;
 
 use crate::args::shipping::{RowArgs, made, wish};
-use crate::exit::{Exit, UsageError};
+use crate::exit::Exit;
+use crate::inputs::operator_of;
 use crate::output::{Output, OutputContent, Outputs};
 
 /// Writes the kernels for calls that are told everything into a folder: all files of it may be written, or none is.
@@ -32,10 +32,7 @@ pub fn write(files: &[PathBuf], rows: &RowArgs, folder: &Path, tools: &Tools) ->
     let commit = if commit.is_empty() { "unknown" } else { &commit };
     let compiler = tools.compiler()?;
     let compiler = match &rows.operator {
-        Some(path) => {
-            let file = OperatorFile::read(path).map_err(|error| UsageError(format!("--operator {error}")))?;
-            compiler.with_operator(file)
-        }
+        Some(path) => compiler.with_operator(operator_of("--operator", path)?),
         None => compiler,
     };
     let mut code: Vec<(Output, Vec<u8>)> = Vec::new();

@@ -37,7 +37,7 @@ pub fn run(args: &SpaceArgs, file: &Path, format: Format, tools: &Tools) -> anyh
     }
     tools.warn_of_cache();
 
-    let shaders = shaders(args, &space, &problem, &device)?;
+    let shaders = shaders(args, &space, &problem, &device, tools)?;
     let line = Mutex::new(ProgressLine::new("compile", shaders.len() as u64));
     let total = shaders.len();
     let list: Vec<Shader> = shaders.keys().cloned().collect();
@@ -64,6 +64,7 @@ fn shaders(
     space: &Space,
     problem: &Problem,
     device: &DeviceProfile,
+    tools: &Tools,
 ) -> anyhow::Result<BTreeMap<Shader, Config>> {
     let mut shaders = BTreeMap::new();
     for size in sizes(args, device)? {
@@ -79,7 +80,7 @@ fn shaders(
         }
     }
     if shaders.is_empty() {
-        return Err(args.selection.why_none(space, problem, device)?.into());
+        return Err(args.selection.why_none(space, problem, device, tools.flags_on(&args.device))?.into());
     }
     Ok(shaders)
 }

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use scanbox_kernels::cases::problem_pairs::{by_call, covering_problems};
 use scanbox_kernels::catalog;
-use scanbox_kernels::operator_file::OperatorFile;
 use scanbox_model::config::Config;
 use scanbox_model::problem::Problem;
 use scanbox_model::user_operator::UserOperator;
@@ -18,6 +17,7 @@ use scanbox_session::tools::Tools;
 use super::VerifyArgs;
 use crate::answer::answered;
 use crate::exit::{Exit, UsageError};
+use crate::inputs::operator_of;
 
 /// The size that what is listed can run for: several tiles of all but the largest configs.
 const N: u64 = 1021;
@@ -25,9 +25,8 @@ const N: u64 = 1021;
 /// Writes a line for each problem: its flags, and the configs to verify of it. `files` have operators beside those that
 /// scanbox has itself.
 pub(super) fn list(args: &VerifyArgs, files: &[PathBuf], tools: &Tools) -> anyhow::Result<Exit> {
-    let read = |path: &PathBuf| OperatorFile::read(path).map_err(|error| UsageError(error.to_string()));
-    let operators: Result<Vec<UserOperator>, UsageError> =
-        files.iter().map(|path| read(path).map(|file| file.operator())).collect();
+    let operators: anyhow::Result<Vec<UserOperator>> =
+        files.iter().map(|path| Ok(operator_of("", path)?.operator())).collect();
     let operators = operators?;
     let limits = RunLimits::of_run(None)?;
     let mut command = WorkerCommand::new(&args.device, None, tools);
