@@ -18,6 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
+use crate::api::Api;
 use crate::config::{Config, Kernel, Reset, TileState};
 use crate::device::{DeviceProfile, Forced};
 use crate::filter::Filter;
@@ -66,6 +67,8 @@ pub struct Issue {
 pub struct DeviceMatch {
     /// PCI (or Khronos) vendor id.
     pub vendor_id: Option<u32>,
+    /// The interface through which it is driven.
+    pub api: Option<Api>,
     /// A part of the name of the device.
     pub device: Option<String>,
     /// A part of the name of the driver.
@@ -298,6 +301,7 @@ impl DeviceMatch {
             part.as_ref().is_none_or(|part| text.to_lowercase().contains(&part.to_lowercase()))
         };
         self.vendor_id.is_none_or(|vendor_id| vendor_id == device.vendor_id)
+            && self.api.is_none_or(|api| api == device.api)
             && has(&device.name, &self.device)
             && has(&device.driver, &self.driver)
             && self.driver_version.as_ref().is_none_or(|range| {

@@ -1,5 +1,6 @@
 //! Known issues: which devices they are about, what they do to configs, and what a wrong file gets for an answer.
 
+use scanbox_model::api::Api;
 use scanbox_model::config::{Config, Reset, TileState};
 use scanbox_model::device::{DeviceProfile, Forced};
 use scanbox_model::known_issues::{DeviceIssues, Expectation, KnownIssues, Version};
@@ -47,6 +48,10 @@ fn an_issue_matches_what_it_gives_and_all_of_it() {
     check("{ vendor_id = 0x10005 }", &nvidia, false);
     check("{ device = \"LLVMpipe\" }", &lavapipe, true);
     check("{ device = \"llvmpipe\", vendor_id = 1 }", &lavapipe, false);
+    let by_webgpu = DeviceProfile { api: Api::WebGpu, ..nvidia.clone() };
+    check("{ api = \"webgpu\" }", &by_webgpu, true);
+    check("{ api = \"webgpu\" }", &nvidia, false);
+    check("{ api = \"vulkan\", vendor_id = 0x10de }", &by_webgpu, false);
     check("{ driver = \"mesa\" }", &lavapipe, true);
     check("{ driver = \"mesa\", device = \"H200\" }", &nvidia, false);
     let version = |range: &str| format!("{{ driver_version = {range} }}");
