@@ -20,6 +20,7 @@ mod portfolio;
 mod properties;
 mod ranges;
 mod rows;
+mod settings;
 mod stats;
 mod trust;
 mod units;

@@ -9,9 +9,11 @@ use std::sync::Arc;
 use crate::record::{COLUMNS, Record};
 use crate::whole_file;
 
+mod cells;
 mod reading;
 
-pub use reading::{for_each, for_each_of_bytes};
+pub use cells::SETTING;
+pub use reading::{FileRow, for_each, for_each_of_bytes};
 
 /// Why a file of records cannot be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -160,8 +162,8 @@ pub fn read(path: &Path) -> Result<Records, CsvError> {
 /// As [`read`].
 pub fn read_bytes(bytes: &[u8], path: &Path) -> Result<Records, CsvError> {
     let mut records = Vec::new();
-    let shape = for_each_of_bytes(bytes, path, |record: &Record| {
-        records.push(record.clone());
+    let shape = for_each_of_bytes(bytes, path, |row| {
+        records.push(row.record.clone());
         Ok::<(), CsvError>(())
     })?;
     let Shape { complete_bytes, torn_line, other_header, unknown_columns } = shape;

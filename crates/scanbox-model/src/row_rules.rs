@@ -9,7 +9,7 @@ mod checker;
 mod labelled;
 mod utc;
 
-pub use self::checker::check;
+pub use self::checker::{Checker, check};
 pub use self::labelled::Labelled;
 use self::utc::is_utc;
 use std::rc::Rc;

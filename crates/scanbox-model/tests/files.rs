@@ -119,8 +119,8 @@ fn a_file_says_what_its_bytes_say() {
     for cut in (0..20).chain((0..=whole.len()).step_by(step)).chain([whole.len() - 1, whole.len()]) {
         std::fs::write(&path, &whole[..cut]).unwrap();
         let mut found = Vec::new();
-        let take = |row: &Record| -> Result<(), CsvError> {
-            found.push(row.clone());
+        let take = |row: &csv_file::FileRow<'_>| -> Result<(), CsvError> {
+            found.push(row.record.clone());
             Ok(())
         };
         let shape = csv_file::for_each(&path, take).map_err(|error| error.to_string());

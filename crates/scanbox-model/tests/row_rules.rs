@@ -297,7 +297,7 @@ fn published_rows_break_no_rule() {
             let path = entry.unwrap().path();
             if path.extension().is_some_and(|ending| ending == "csv") {
                 let mut rows = 0;
-                let count = |_: &Record| -> Result<(), csv_file::CsvError> {
+                let count = |_: &csv_file::FileRow<'_>| -> Result<(), csv_file::CsvError> {
                     rows += 1;
                     Ok(())
                 };

@@ -108,8 +108,8 @@ impl Evidence {
             .par_iter()
             .map(|path| {
                 let mut file = Self { files: vec![path.display().to_string()], ..Self::default() };
-                csv_file::for_each(path, |record: &Record| {
-                    file.add(record, clock);
+                csv_file::for_each(path, |row| {
+                    file.add(row.record, clock);
                     Ok::<(), CsvError>(())
                 })?;
                 let beside = Metadata::path_beside(path);

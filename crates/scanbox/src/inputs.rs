@@ -186,9 +186,9 @@ impl SweepInput {
         let metadata = metadata_beside(path)?;
         let mut fit = metadata.as_ref().map(MetadataFit::new);
         let mut rows = FileRows::new(&name, clock);
-        let shape = csv_file::for_each(path, |record: &Record| -> anyhow::Result<()> {
-            fit.iter_mut().for_each(|fit| fit.see(record));
-            Ok(rows.push(record)?)
+        let shape = csv_file::for_each(path, |row| -> anyhow::Result<()> {
+            fit.iter_mut().for_each(|fit| fit.see(row.record));
+            Ok(rows.push_of_file(row)?)
         })
         .map_err(|error| match error.downcast() {
             Ok(error) => unreadable(path, error),

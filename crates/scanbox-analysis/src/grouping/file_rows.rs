@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 use scanbox_model::config::Config;
+use scanbox_model::csv_file::FileRow;
 use scanbox_model::record::{Clock, Record};
 use scanbox_model::row_rules::Labelled;
 
@@ -50,8 +51,10 @@ pub struct FileRows {
     pub(super) clock: Clock,
     pub(super) labels: Labels,
     pub(super) groups: Vec<Group>,
-    /// The group of the last row, which the next nearly always shares.
-    pub(super) last: usize,
+    /// The group of the last row that has one; the next nearly always shares it.
+    last: usize,
+    /// Whether that goes for all rows that have the setting of the last row.
+    last_has_setting: bool,
     /// Rows so far.
     pub(super) rows: usize,
     /// Those that are anchors.
@@ -67,22 +70,22 @@ pub(super) struct Labels {
     /// Each with the label of its kernel.
     pub(super) configs: Vec<(Config, String)>,
     pub(super) by_config: FxHashMap<Config, u32>,
-    pub(super) by_label: FxHashMap<String, u32>,
+    /// By [`Labelled::number`].
+    by_label: FxHashMap<u64, u32>,
 }
 
 impl Labels {
-    /// The number of the config of a row, or the column that is wrong and why.
-    fn intern_row(&mut self, record: &Record) -> Result<u32, (&'static str, String)> {
-        let index = match self.by_label.get(&record.config_id) {
+    /// The number of the config of a row with this label, or the column that is wrong and why.
+    fn intern_row(&mut self, record: &Record, label: &Labelled) -> Result<u32, (&'static str, String)> {
+        let index = match self.by_label.get(&label.number) {
             Some(&index) => index,
             None => {
-                let labelled = Labelled::of(&record.config_id).map_err(|reason| ("config_id", reason))?;
-                let index = self.intern_as(labelled.config, || labelled.kernel.clone());
-                self.by_label.insert(record.config_id.clone(), index);
+                let index = self.intern_as(label.config, || label.kernel.clone());
+                self.by_label.insert(label.number, index);
                 index
             }
         };
-        let kernel_label = &self.configs[index as usize].1;
+        let kernel_label = &label.kernel;
         if *kernel_label != record.kernel_id {
             let found: String = record.kernel_id.chars().take(80).collect();
             return Err((
@@ -122,6 +125,7 @@ impl FileRows {
             labels: Labels::default(),
             groups: Vec::new(),
             last: 0,
+            last_has_setting: false,
             rows: 0,
             anchors: 0,
             other_subjects: BTreeMap::new(),
@@ -135,13 +139,23 @@ impl FileRows {
     /// # Errors
     /// When a row of scanbox's own has labels that are none or do not belong together.
     pub fn push(&mut self, record: &Record) -> Result<(), AnalysisError> {
+        self.push_of_file(&FileRow { record, own: None, has_same_setting: false })
+    }
+
+    /// Takes the next row of a file, all rows of which come here.
+    ///
+    /// # Errors
+    /// As [`Self::push`].
+    pub fn push_of_file(&mut self, row: &FileRow<'_>) -> Result<(), AnalysisError> {
+        let record = row.record;
+        self.last_has_setting &= row.has_same_setting;
         self.rows += 1;
         self.trust.push(record);
         // What shows how units differ is measured beside the points.
         if record.is_anchor() {
             self.anchors += 1;
             // That of the copy has no config.
-            return if record.config().is_some() { self.push_anchor(record) } else { Ok(()) };
+            return if record.config().is_some() { self.push_anchor_of_file(row) } else { Ok(()) };
         }
         // Rows of a benchmark are no part of a sweep.
         if record.subject != OWN_SUBJECT || record.is_of_benchmark() {
@@ -152,7 +166,7 @@ impl FileRows {
             }
             return self.note_baseline(record);
         }
-        let (group, config) = self.group_of(record)?;
+        let (group, config) = self.group_of(row)?;
         let clock = self.clock;
         self.groups[group].push(record, config, clock);
         Ok(())
@@ -164,9 +178,14 @@ impl FileRows {
     /// # Errors
     /// As [`Self::push`].
     pub fn push_anchor(&mut self, record: &Record) -> Result<(), AnalysisError> {
-        let (group, config) = self.group_of(record)?;
+        self.last_has_setting = false;
+        self.push_anchor_of_file(&FileRow { record, own: None, has_same_setting: false })
+    }
+
+    fn push_anchor_of_file(&mut self, row: &FileRow<'_>) -> Result<(), AnalysisError> {
+        let (group, config) = self.group_of(row)?;
         let clock = self.clock;
-        self.groups[group].push_anchor(record, config, clock);
+        self.groups[group].push_anchor(row.record, config, clock);
         Ok(())
     }
 
@@ -177,20 +196,31 @@ impl FileRows {
     }
 
     /// The position of the group of a row, and the number of its config.
-    fn group_of(&mut self, record: &Record) -> Result<(usize, u32), AnalysisError> {
-        let config = self.labels.intern_row(record).map_err(|(column, reason)| AnalysisError::Label {
+    fn group_of(&mut self, row: &FileRow<'_>) -> Result<(usize, u32), AnalysisError> {
+        let FileRow { record, own, .. } = *row;
+        let config = match own {
+            Some((label, _)) => self.labels.intern_row(record, label),
+            None => match Labelled::of(&record.config_id) {
+                Ok(label) => self.labels.intern_row(record, &label),
+                Err(reason) => Err(("config_id", reason)),
+            },
+        };
+        let config = config.map_err(|(column, reason)| AnalysisError::Label {
             source_name: self.name.clone(),
             row: self.rows,
             column,
             reason,
         })?;
-        let problem = self.problem_of(record)?;
-        if self.groups.get(self.last).is_none_or(|group| !group.holds(record, problem)) {
-            let found = self.groups.iter().position(|group| group.holds(record, problem));
-            self.last = found.unwrap_or(self.groups.len());
-            if found.is_none() {
-                self.groups.push(Group::new(record, problem));
+        if !self.last_has_setting {
+            let problem = own.map_or_else(|| self.problem_of(record), |(_, problem)| Ok(*problem))?;
+            if self.groups.get(self.last).is_none_or(|group| !group.holds(record, problem)) {
+                let found = self.groups.iter().position(|group| group.holds(record, problem));
+                self.last = found.unwrap_or(self.groups.len());
+                if found.is_none() {
+                    self.groups.push(Group::new(record, problem));
+                }
             }
+            self.last_has_setting = true;
         }
         Ok((self.last, config))
     }

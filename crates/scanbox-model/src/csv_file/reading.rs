@@ -6,12 +6,25 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 
+use super::cells::CellReader;
 use super::{CsvError, Shape, io_error, write};
-use crate::record::{COLUMNS, FIRST_COLUMNS, Record, SCHEMA, THROUGHPUT, UnknownCell};
-use crate::row_rules;
+use crate::problem::Problem;
+use crate::record::{COLUMNS, FIRST_COLUMNS, Record, THROUGHPUT};
+use crate::row_rules::{Checker, Labelled};
 
 /// Bytes that are read at a time.
 const BUFFER: usize = 1 << 17;
+
+/// A row of a file that keeps all rules, with what its reader found out on the way.
+#[derive(Debug, Clone, Copy)]
+pub struct FileRow<'a> {
+    /// The row.
+    pub record: &'a Record,
+    /// Of scanbox's own rows: what its label says, and its problem.
+    pub own: Option<(&'a Labelled, &'a Problem)>,
+    /// Whether the columns of [`SETTING`] say what they say in the row before it.
+    pub has_same_setting: bool,
+}
 
 /// Reads a file of records one by one, as [`super::read`] does, and keeps none of them: `take` sees each.
 ///
@@ -19,7 +32,7 @@ const BUFFER: usize = 1 << 17;
 /// As [`super::read`], or when `take` says so.
 pub fn for_each<E: From<CsvError>>(
     path: &Path,
-    take: impl FnMut(&Record) -> Result<(), E>,
+    take: impl FnMut(&FileRow<'_>) -> Result<(), E>,
 ) -> Result<Shape, E> {
     let mut file = File::open(path).map_err(io_error(path))?;
     let is_file = file.metadata().map_err(io_error(path))?.is_file();
@@ -94,7 +107,7 @@ fn line_breaks(bytes: impl Read) -> io::Result<u64> {
 pub fn for_each_of_bytes<E: From<CsvError>>(
     bytes: &[u8],
     path: &Path,
-    take: impl FnMut(&Record) -> Result<(), E>,
+    take: impl FnMut(&FileRow<'_>) -> Result<(), E>,
 ) -> Result<Shape, E> {
     if bytes.is_empty() {
         return Err(CsvError::Empty { path: path.to_owned() }.into());
@@ -122,7 +135,7 @@ fn for_each_complete<E: From<CsvError>>(
     complete_bytes: u64,
     torn_line: Option<u64>,
     path: &Path,
-    mut take: impl FnMut(&Record) -> Result<(), E>,
+    mut take: impl FnMut(&FileRow<'_>) -> Result<(), E>,
 ) -> Result<Shape, E> {
     let mut shape = Shape { complete_bytes, torn_line, ..Shape::default() };
     let mut reader = csv::ReaderBuilder::new().flexible(true).buffer_capacity(BUFFER).from_reader(lines);
@@ -147,6 +160,7 @@ fn for_each_complete<E: From<CsvError>>(
     shape.unknown_columns = order.iter().filter_map(unknown).collect();
     let mut row = csv::StringRecord::new();
     let mut cells = CellReader::new(&order);
+    let mut checker = Checker::default();
     let throughput = order
         .iter()
         .position(|place| matches!(place, FileColumn::Known(index) if COLUMNS[*index].name == THROUGHPUT));
@@ -165,87 +179,19 @@ fn for_each_complete<E: From<CsvError>>(
             let reason = format!("{} cells where the header has {}", row.len(), order.len());
             return Err(row_error(line, reason).into());
         }
-        cells.read(&mut row, line, path)?;
-        let CellReader { record, before: row, .. } = &cells;
-        let throughput = throughput.and_then(|place| row.get(place)).unwrap_or_default();
-        row_rules::check(record, throughput).map_err(|broken| CsvError::Cell {
-            path: path.to_owned(),
-            line,
-            column: broken.column,
-            reason: broken.reason,
-        })?;
-        take(record)?;
+        let wrong_cell = |column, reason| CsvError::Cell { path: path.to_owned(), line, column, reason };
+        let has_same_setting = cells.read(&mut row).map_err(|(column, reason)| wrong_cell(column, reason))?;
+        let throughput = throughput.and_then(|place| cells.row().get(place)).unwrap_or_default();
+        let own = checker
+            .check(cells.record(), throughput, has_same_setting)
+            .map_err(|broken| wrong_cell(broken.column, broken.reason))?;
+        take(&FileRow { record: cells.record(), own, has_same_setting })?;
     }
-}
-
-/// Reads the cells of rows into one record for all rows: their texts are nearly the same, and find their memory again.
-/// A cell that says what the cell above it says is not read again.
-struct CellReader<'a> {
-    order: &'a [FileColumn],
-    /// By column, whether it is read in every row: cells of unknown columns are collected, and statistics of times,
-    /// which are empty together, are.
-    of_each_row: Vec<bool>,
-    record: Record,
-    /// The row that is in the record.
-    before: csv::StringRecord,
-}
-
-impl<'a> CellReader<'a> {
-    fn new(order: &'a [FileColumn]) -> Self {
-        let is_of_each_row = |place: &FileColumn| match place {
-            FileColumn::Known(index) => COLUMNS[*index].name.contains("_ns_"),
-            FileColumn::Unknown(_) => true,
-        };
-        let of_each_row = order.iter().map(is_of_each_row).collect();
-        Self { order, of_each_row, record: Record::default(), before: csv::StringRecord::new() }
-    }
-
-    /// Takes a row, and leaves the one before in its place.
-    fn read(&mut self, row: &mut csv::StringRecord, line: u64, path: &Path) -> Result<(), CsvError> {
-        let record = &mut self.record;
-        let failed = |column, reason| CsvError::Cell { path: path.to_owned(), line, column, reason };
-        // Empty cells of a time leave it alone.
-        (record.steady, record.span) = (None, None);
-        record.unknown.clear();
-        let mut above = self.before.iter();
-        for ((cell, place), of_each_row) in row.iter().zip(self.order).zip(&self.of_each_row) {
-            let is_same = above.next().is_some_and(|above| is_equal(above.as_bytes(), cell.as_bytes()));
-            if is_same && !*of_each_row {
-                continue;
-            }
-            match place {
-                FileColumn::Known(index) => {
-                    let column = &COLUMNS[*index];
-                    column.read(record, cell).map_err(|reason| failed(column.name, reason))?;
-                }
-                FileColumn::Unknown(name) => {
-                    record.unknown.push(UnknownCell { column: Arc::clone(name), text: cell.to_owned() });
-                }
-            }
-        }
-        if record.schema != SCHEMA {
-            let reason = format!("this version reads schema {SCHEMA}, the row has {}", record.schema);
-            return Err(failed("schema", reason));
-        }
-        std::mem::swap(&mut self.before, row);
-        Ok(())
-    }
-}
-
-/// What `==` says. Most cells are short, and a call of `memcmp` takes longer than they do.
-#[inline]
-fn is_equal(a: &[u8], b: &[u8]) -> bool {
-    if a.len() != b.len() {
-        return false;
-    }
-    let ((a_words, a_rest), (b_words, b_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
-    a_words.iter().zip(b_words).all(|(a, b)| u64::from_ne_bytes(*a) == u64::from_ne_bytes(*b))
-        && a_rest.iter().zip(b_rest).all(|(a, b)| a == b)
 }
 
 /// What a column of a file is.
 #[derive(Debug, PartialEq, Eq)]
-enum FileColumn {
+pub(super) enum FileColumn {
     /// Its index in [`COLUMNS`].
     Known(usize),
     /// A name that this version does not know: newer versions append columns.

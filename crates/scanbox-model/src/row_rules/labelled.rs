@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustc_hash::FxHashMap;
 
@@ -16,6 +17,9 @@ thread_local! {
     static KNOWN: RefCell<FxHashMap<String, Rc<Labelled>>> = RefCell::default();
 }
 
+/// How many labels were read, in all threads.
+static READ: AtomicU64 = AtomicU64::new(0);
+
 /// What follows from a label, whatever else a row says.
 #[derive(Debug)]
 pub struct Labelled {
@@ -23,6 +27,8 @@ pub struct Labelled {
     pub config: Config,
     /// The label of its kernel.
     pub kernel: String,
+    /// No other one of this process has it.
+    pub number: u64,
     /// What the last row of it said of its parameters, if that fits; without workgroups.
     fitting: Cell<Option<Cells>>,
 }
@@ -39,7 +45,8 @@ impl Labelled {
             }
             let config: Config = label.parse().map_err(|error| format!("{error}"))?;
             let kernel = config.kernel.to_string();
-            let labelled = Rc::new(Self { config, kernel, fitting: Cell::default() });
+            let number = READ.fetch_add(1, Ordering::Relaxed);
+            let labelled = Rc::new(Self { config, kernel, number, fitting: Cell::default() });
             if known.len() >= KEPT {
                 known.clear();
             }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use scanbox_model::csv_file::{self, CsvError};
 use scanbox_model::metadata::{Metadata, MetadataError};
-use scanbox_model::record::{COLUMNS, Record, SCHEMA};
+use scanbox_model::record::{COLUMNS, SCHEMA};
 use scanbox_model::whole_file;
 
 use scanbox_report::compiled;
@@ -199,7 +199,8 @@ impl Kind {
             };
         }
         let (mut sweep, mut imported, mut rows) = (false, true, 0);
-        let read = csv_file::for_each_of_bytes(bytes, path, |record: &Record| {
+        let read = csv_file::for_each_of_bytes(bytes, path, |row| {
+            let record = row.record;
             rows += 1;
             // Where a shard begins there are anchors alone.
             sweep = sweep || !record.is_of_benchmark() || record.is_anchor();
