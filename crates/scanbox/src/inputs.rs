@@ -1,5 +1,6 @@
 //! Files that commands read: which of scanbox's own kinds one is, its rows, and the metadata beside it.
 
+pub mod given;
 pub mod metadata_fit;
 pub mod missing;
 
@@ -22,6 +23,7 @@ use scanbox_model::space::Point;
 use scanbox_session::device::known_issues;
 use scanbox_session::notes::note;
 
+use self::given::{filtered, only_filter};
 use self::metadata_fit::MetadataFit;
 use crate::exit::UsageError;
 use crate::output::Kind;
@@ -146,12 +148,15 @@ impl KnownPlans {
             probe.sizes.clear();
         }
         let rules: Vec<&str> = rejections.iter().map(|rejection| rejection.rule.as_str()).collect();
-        let key = format!("{space:?} {problem:?} {model:?} {rules:?}");
+        let filter = only_filter(std::iter::once(metadata));
+        let key = format!("{space:?} {problem:?} {model:?} {rules:?} {filter:?}");
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(points) = known.get(&key) {
             return Ok(Arc::clone(points));
         }
         let points = known_issues::points_before(space, problem, &model, rejections)?.points;
+        // Nobody has asked for what a filter leaves out.
+        let points = filtered(&points, filter.and_then(|text| text.parse().ok()), &model);
         let same = known.values().find(|other| ***other == *points);
         let points = same.map_or_else(|| points.as_slice().into(), Arc::clone);
         known.insert(key, Arc::clone(&points));

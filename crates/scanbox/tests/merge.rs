@@ -479,6 +479,10 @@ fn what_is_missing_is_what_was_asked_for() {
     let (mut records, metadata) = (fleet.records("some.csv"), fleet.metadata("some.csv"));
     records.retain(|row| row.n_elements < 4096);
     fleet.write("half.csv", &records, &metadata);
+    let [whole, half] = ["some.csv", "half.csv"].map(|file| fleet.place.run(&["analyze", file], 0));
+    assert!(whole.stdout.contains("; 14 of 14 points of the space"), "{}", whole.stdout);
+    assert!(!whole.stderr.contains("not complete"), "{}", whole.stderr);
+    assert!(half.stderr.contains(" of 14 points have no row"), "{}", half.stderr);
     let next = fleet.merge(&["half.csv", "-o", "half-all.csv"], 4).stdout;
     assert!(next.contains("6 of 14") || next.contains("4 of 14"), "{next}");
     assert!(next.contains("--filter 'batch_size=4'") || next.contains("--filter batch_size=4"), "{next}");

@@ -7,10 +7,7 @@ use std::path::Path;
 use scanbox_analysis::merge::MergeSource;
 use scanbox_analysis::merge::missing::{self, Missing};
 use scanbox_model::api::Api;
-use scanbox_model::device::DeviceProfile;
-use scanbox_model::filter::Filter;
 use scanbox_model::metadata::{Metadata, Run};
-use scanbox_model::parameters::Value;
 use scanbox_model::record::Record;
 use scanbox_model::shard::{Shard, ShardBy, ShardOf};
 use scanbox_model::sizes::Sizes;
@@ -19,6 +16,8 @@ use scanbox_model::units::plural;
 use scanbox_session::device::known_issues;
 use scanbox_session::store::sizes_without_ceiling;
 use scanbox_session::sweep::Ceilings;
+
+use crate::inputs::given::{filtered, only_filter, value_of, values_of};
 
 /// Options of a run that say which kernels run through what: whatever is missing is measured the same way.
 const BEFORE_THE_REST: [&str; 4] = ["--kernels", "--api", "--browser", "--robustness"];
@@ -46,13 +45,13 @@ impl MergePlan {
     /// # Errors
     /// When the list of known issues cannot be read.
     pub fn of(metadata: &Metadata, sources: &[MergeSource], records: &[Record]) -> anyhow::Result<Self> {
-        let told = sources.iter().filter_map(|source| source.metadata.as_ref());
-        let rejections: Vec<RejectionCount> = told.flat_map(|told| told.rejections.clone()).collect();
+        let rejections: Vec<RejectionCount> =
+            told(sources).flat_map(|told| told.rejections.clone()).collect();
         let Enumeration { points, rejections } = enumerate(metadata, &rejections)?;
         let mut plan = Self { points, rejections, parts: Vec::new(), doubt: None, command: Vec::new() };
         let filters = filters(sources);
         let mut filter = None;
-        if let Some(one) = only_filter(sources) {
+        if let Some(one) = only_filter(told(sources)) {
             // Nobody has asked for what it leaves out.
             plan.points = filtered(&plan.points, one.parse().ok(), &metadata.device);
             filter = Some(one);
@@ -195,31 +194,14 @@ fn parts(points: &[Point], shard: &ShardOf, metadata: &Metadata) -> Option<Split
     is_split.then(|| (points.to_vec(), all()))
 }
 
-/// The points of a space that a filter accepts.
-fn filtered(points: &[Point], filter: Option<Filter>, device: &DeviceProfile) -> Vec<Point> {
-    let filter = filter.map(|filter| filter.with(|parameter| device.found(parameter, Value::Auto)));
-    let accepts = |point: &&Point| filter.as_ref().is_none_or(|filter| filter.accepts(&point.config));
-    points.iter().filter(accepts).copied().collect()
+/// The metadata of the files.
+fn told(sources: &[MergeSource]) -> impl Iterator<Item = &Metadata> + Clone {
+    sources.iter().filter_map(|source| source.metadata.as_ref())
 }
 
 /// The runs of the files.
 fn runs(sources: &[MergeSource]) -> impl Iterator<Item = &Run> + Clone {
-    sources.iter().filter_map(|source| source.metadata.as_ref()).flat_map(|told| &told.runs)
-}
-
-/// The filter that all runs were given, where nothing was split into shards.
-fn only_filter(sources: &[MergeSource]) -> Option<String> {
-    let told = || sources.iter().filter_map(|source| source.metadata.as_ref());
-    let inputs = told().filter_map(|told| told.merged.as_ref()).flat_map(|merged| &merged.inputs);
-    if told().any(|told| told.shard.is_some()) || inputs.into_iter().any(|input| input.shard.is_some()) {
-        return None;
-    }
-    let given: BTreeSet<Option<String>> =
-        runs(sources).map(|run| value_of(&run.arguments, "--filter")).collect();
-    match &given.into_iter().collect::<Vec<_>>()[..] {
-        [Some(filter)] => Some(filter.clone()),
-        _ => None,
-    }
+    told(sources).flat_map(|told| &told.runs)
 }
 
 /// The filters that runs were given.
@@ -273,19 +255,4 @@ fn command(
         command.extend(["--seed".to_owned(), run.seed.to_string()]);
     }
     command
-}
-
-/// The value of an option on a command line: the first one.
-fn value_of(arguments: &[String], name: &str) -> Option<String> {
-    values_of(arguments, name).into_iter().next()
-}
-
-/// The values of an option that a command line may have several times.
-fn values_of(arguments: &[String], name: &str) -> Vec<String> {
-    let named = arguments.iter().enumerate().filter(|(_, argument)| argument.split('=').next() == Some(name));
-    let value = |(at, argument): (usize, &String)| match argument.split_once('=') {
-        Some((_, value)) => Some(value.to_owned()),
-        None => arguments.get(at + 1).cloned(),
-    };
-    named.filter_map(value).collect()
 }
