@@ -48,7 +48,13 @@ impl Dropped {
     /// Whether the kernel is missing only where the space has no config of it.
     #[must_use]
     pub fn is_partial(&self) -> bool {
-        self.legal == 0 && self.attempts.is_empty()
+        self.legal == 0 && self.is_untried()
+    }
+
+    /// Whether nothing of it was tried there.
+    #[must_use]
+    pub fn is_untried(&self) -> bool {
+        self.attempts.is_empty()
     }
 }
 

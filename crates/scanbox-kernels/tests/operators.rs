@@ -113,7 +113,11 @@ fn what_is_wrong_with_a_file_is_said() {
         fields("uint a; uvec2 b;"),
         "has 12 bytes, and memory is read 4, 8 or 16 at a time: add a field",
     );
-    check("x.glsl", fields("uvec4 a; uint b;"), "has 20 bytes, and memory is read 4, 8 or 16 at a time");
+    check(
+        "x.glsl",
+        fields("uvec4 a; uint b;"),
+        "has 20 bytes, and memory is read 4, 8 or 16 at a time: 16 is the most, so pack small fields into one word",
+    );
     check(
         "x.glsl",
         "#pragma scanbox operator(commutative = no, exact = yes)\nstruct Element { uint a".into(),

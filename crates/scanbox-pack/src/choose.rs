@@ -120,9 +120,9 @@ pub enum Reason {
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::SameDriver => "measured on this device with this driver",
-            Self::SameDevice => "measured on this device with another driver",
-            Self::SameFamily => "measured on a device of the same family",
+            Self::SameDriver => "by measurements on this device with this driver",
+            Self::SameDevice => "by measurements on this device with another driver",
+            Self::SameFamily => "by measurements on a device of the same family",
             Self::Portable => "the portable choice, for any device with subgroups of this size",
         })
     }

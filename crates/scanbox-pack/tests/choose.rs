@@ -63,7 +63,7 @@ fn the_ladder_goes_from_the_same_driver_to_portable() {
     check(&stranger, all, (4, Reason::Portable));
     check(&other_vendor, all, (4, Reason::Portable));
     assert_eq!(pack().likeness(&updated), Reason::SameDevice);
-    assert_eq!(Reason::SameDevice.to_string(), "measured on this device with another driver");
+    assert_eq!(Reason::SameDevice.to_string(), "by measurements on this device with another driver");
     // A table that needs nothing is taken from the sister device.
     let mut data = data();
     data.problems[0].measured[1].needs = none;

@@ -167,8 +167,8 @@ fn devices_and_verification_go_through_the_api_that_is_asked_for() {
     let parts =
         ["It runs, ", "source in kernels/wgsl", "stages/lookback/fallback.wgsl", "what WebGPU promises"];
     fixture.check(&machine, &explained, 0, &parts);
-    let shuffles = ["explain", "--api", "webgpu", "b1.vec4.fallback.sub.shuffle.wg64", "--device", "0"];
-    fixture.check(&machine, &shuffles, 0, &["does not run", "not-in-wgsl"]);
+    let two_levels = ["explain", "--api", "webgpu", "b1.vec4.two.sub.wg64", "--device", "0"];
+    fixture.check(&machine, &two_levels, 0, &["does not run", "not-in-wgsl"]);
     fixture.check(&machine, &["--api", "webgpu"], 0, &["sweep --api webgpu --device 0"]);
     let space = ["space", "--api", "webgpu", "--space", "space.toml"];
     fixture.check(&machine, &space, 0, &["tiny"]);

@@ -108,7 +108,10 @@ pub(super) fn element_of(fields: &[Field]) -> Result<Element, String> {
         _ => Err(format!(
             "`struct Element` has {} bytes, and memory is read 4, 8 or 16 at a time{}",
             4 * words,
-            if words == 3 { ": add a field of 4 bytes" } else { "" }
+            match words {
+                3 => ": add a field of 4 bytes",
+                _ => ": 16 is the most, so pack small fields into one word",
+            }
         )),
     }
 }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::reading::FileColumn;
 use crate::record::{COLUMNS, Record, SCHEMA, UnknownCell};
 
 /// Columns that say what a row is about besides its point: the problem, the unit and its run.
@@ -30,12 +29,21 @@ pub const SETTING: [&str; 21] = [
     "init_source",
 ];
 
+/// What a column of a file is.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum FileColumn {
+    /// Its index in [`COLUMNS`].
+    Known(usize),
+    /// A name that this version does not know: newer versions append columns.
+    Unknown(Arc<str>),
+}
+
 /// Reads the cells of rows into one record for all rows: their texts are nearly the same, and find their memory again.
 /// A cell that says what the cell above it says is not read again.
 pub(super) struct CellReader<'a> {
     order: &'a [FileColumn],
     /// What the reader has to know of each column.
-    kinds: Vec<Kind>,
+    kinds: Vec<CellKind>,
     record: Record,
     /// The row that is in the record.
     before: csv::StringRecord,
@@ -44,7 +52,7 @@ pub(super) struct CellReader<'a> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum CellKind {
     /// It is read in every row: cells of unknown columns are collected, and statistics of times, which are empty
     /// together, are.
     OfEachRow,
@@ -57,11 +65,11 @@ impl<'a> CellReader<'a> {
     pub(super) fn new(order: &'a [FileColumn]) -> Self {
         let kind = |place: &FileColumn| match place {
             FileColumn::Known(index) => match COLUMNS[*index].name {
-                name if name.contains("_ns_") => Kind::OfEachRow,
-                name if SETTING.contains(&name) => Kind::Setting,
-                _ => Kind::Other,
+                name if name.contains("_ns_") => CellKind::OfEachRow,
+                name if SETTING.contains(&name) => CellKind::Setting,
+                _ => CellKind::Other,
             },
-            FileColumn::Unknown(_) => Kind::OfEachRow,
+            FileColumn::Unknown(_) => CellKind::OfEachRow,
         };
         let kinds = order.iter().map(kind).collect();
         let (before, lengths) = (csv::StringRecord::new(), vec![0; order.len()]);
@@ -96,10 +104,10 @@ impl<'a> CellReader<'a> {
         for (cell, ((place, kind), length)) in row.iter().zip(columns_of_file) {
             let above = std::mem::replace(length, cell.len());
             let is_same = repeated.is_next(cell.len(), above);
-            if is_same && *kind != Kind::OfEachRow && !is_first {
+            if is_same && *kind != CellKind::OfEachRow && !is_first {
                 continue;
             }
-            has_same_setting &= *kind != Kind::Setting;
+            has_same_setting &= *kind != CellKind::Setting;
             match place {
                 FileColumn::Known(index) => {
                     let column = &columns[*index];

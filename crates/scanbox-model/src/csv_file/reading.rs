@@ -6,7 +6,7 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::cells::CellReader;
+use super::cells::{CellReader, FileColumn};
 use super::{CsvError, Shape, io_error, write};
 use crate::problem::Problem;
 use crate::record::{COLUMNS, FIRST_COLUMNS, Record, THROUGHPUT};
@@ -187,15 +187,6 @@ fn for_each_complete<E: From<CsvError>>(
             .map_err(|broken| wrong_cell(broken.column, broken.reason))?;
         take(&FileRow { record: cells.record(), own, has_same_setting })?;
     }
-}
-
-/// What a column of a file is.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum FileColumn {
-    /// Its index in [`COLUMNS`].
-    Known(usize),
-    /// A name that this version does not know: newer versions append columns.
-    Unknown(Arc<str>),
 }
 
 /// What each column of the file is. Columns that were appended within the schema may be missing.

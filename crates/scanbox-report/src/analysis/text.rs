@@ -283,10 +283,9 @@ impl TextPage<'_> {
             return Ok(());
         }
         self.gap(out)?;
-        self.say(
-            &format!("Left out of the comparison for a failure: {}", count(failed.len(), "kernel")),
-            out,
-        )?;
+        // Where a sweep ended early, nothing has failed.
+        let why = if failed.iter().all(|dropped| dropped.is_untried()) { "" } else { " for a failure" };
+        self.say(&format!("Left out of the comparison{why}: {}", count(failed.len(), "kernel")), out)?;
         let mut grid = Grid::new([
             GridColumn::words("kernel"),
             GridColumn::words("device").expendable(1),

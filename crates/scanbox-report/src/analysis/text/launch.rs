@@ -4,13 +4,31 @@ use std::io::{self, Write};
 
 use scanbox_analysis::answers::DeviceAnswer;
 use scanbox_analysis::between::at_size;
+use scanbox_analysis::identity::DeviceIdentity;
 use scanbox_analysis::ranges::NEAR_PPM;
+use scanbox_analysis::table::DeviceTable;
+use scanbox_model::api::Api;
+use scanbox_model::device_api::DeviceApi;
 use scanbox_model::units::size_label;
 
 use super::{TextPage, percent};
 use crate::grid::{Grid, GridColumn};
 use crate::launch::{self, label, workgroups_at};
+use crate::paste::quoted;
 use crate::words::title;
+
+/// The command that measures what the rows are about at other sizes.
+fn measuring(table: &DeviceTable, sizes: &str) -> String {
+    let DeviceIdentity { name, api: DeviceApi { api, .. }, .. } = &table.device;
+    let mut words = vec!["scanbox".to_owned(), "sweep".to_owned(), "--device".to_owned(), name.clone()];
+    if *api != Api::default() {
+        words.extend(["--api".to_owned(), api.to_string()]);
+    }
+    words.extend(["--sizes".to_owned(), sizes.to_owned()]);
+    words.extend(table.problem.flags());
+    let words: Vec<_> = words.iter().map(|word| quoted(word)).collect();
+    words.join(" ")
+}
 
 impl TextPage<'_> {
     /// What to launch at the sizes of `--at`.
@@ -57,9 +75,9 @@ impl TextPage<'_> {
             let around = [above / 2, above].map(size_label).join("..");
             self.say(
                 &format!(
-                    "{}: no config was measured on both sides of it, so this is a guess; `scanbox sweep --sizes {around}` \
-                     measures there",
-                    at.n
+                    "{}: no config was measured on both sides of it, so this is a guess; `{}` measures there",
+                    at.n,
+                    measuring(device.table, &around)
                 ),
                 out,
             )?;
