@@ -4,7 +4,6 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -315,14 +314,13 @@ fn read_cached(path: &Path) -> Option<Vec<u32>> {
 
 fn write_cached(path: &Path, words: &[u32]) -> std::io::Result<()> {
     let body: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let mut bytes = blake3::hash(&body).as_bytes().to_vec();
+    bytes.extend(body);
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
     // Written beside its place and renamed: another process sees all of it or nothing.
     let partial =
         path.with_extension(format!("partial-{}-{:?}", std::process::id(), std::thread::current().id()));
-    let mut file = fs::File::create(&partial)?;
-    file.write_all(blake3::hash(&body).as_bytes())?;
-    file.write_all(&body)?;
-    drop(file);
+    fs::write(&partial, bytes)?;
     fs::rename(&partial, path)
 }
