@@ -22,7 +22,7 @@ pub struct FileRow<'a> {
     pub record: &'a Record,
     /// Of scanbox's own rows: what its label says, and its problem.
     pub own: Option<(&'a Labelled, &'a Problem)>,
-    /// Whether the columns of [`SETTING`] say what they say in the row before it.
+    /// Whether the columns of [`SETTING`](super::SETTING) say what they say in the row before it.
     pub has_same_setting: bool,
 }
 
