@@ -14,7 +14,7 @@ use scanbox_model::units::size_label;
 use super::{TextPage, percent};
 use crate::grid::{Grid, GridColumn};
 use crate::launch::{self, label, workgroups_at};
-use crate::paste::quoted;
+use crate::paste::line;
 use crate::words::title;
 
 /// The command that measures what the rows are about at other sizes.
@@ -26,8 +26,7 @@ fn measuring(table: &DeviceTable, sizes: &str) -> String {
     }
     words.extend(["--sizes".to_owned(), sizes.to_owned()]);
     words.extend(table.problem.flags());
-    let words: Vec<_> = words.iter().map(|word| quoted(word)).collect();
-    words.join(" ")
+    line(words.iter().map(String::as_str))
 }
 
 impl TextPage<'_> {
