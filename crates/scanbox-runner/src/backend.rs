@@ -93,6 +93,16 @@ pub trait Backend {
     /// order. Plans may then name these shaders.
     fn create_pipelines(&mut self, modules: &[Module]) -> Vec<Result<PipelineInfo, Failure>>;
 
+    /// What the driver tells about the pipelines that run a plan on what is loaded, where they are made only now: where
+    /// arguments, or the most elements of a call, are constants of theirs. The driver may unroll what depends on
+    /// those, and take more registers than at another size. None: what [`Backend::create_pipelines`] told holds.
+    ///
+    /// # Errors
+    /// Why there are no such pipelines.
+    fn as_run(&mut self, _plan: &Plan) -> Result<Option<PipelineInfo>, Failure> {
+        Ok(None)
+    }
+
     /// Tries the laws of a user's operator, whose pipelines were made, before a problem of it is loaded. Returns
     /// whether they were tried.
     ///
@@ -268,6 +278,16 @@ pub struct PipelineInfo {
 }
 
 impl PipelineInfo {
+    /// Of both pipelines: the most registers that one takes, and the fewest subgroups that a unit holds of one.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        let held = [self.subgroups_per_simd, other.subgroups_per_simd];
+        Self {
+            registers: self.registers.max(other.registers),
+            subgroups_per_simd: held.into_iter().flatten().min(),
+        }
+    }
+
     /// Writes down what is known of the pipelines of a row.
     pub(crate) fn describe(self, device: &DeviceProfile, record: &mut Record) {
         let Self { registers, subgroups_per_simd } = self;

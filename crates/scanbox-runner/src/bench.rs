@@ -278,13 +278,13 @@ impl<E: From<Failure>> Bench<'_, E> {
         let plans = plans_of(subject, &self.job.computation.problem, n, device)?;
         for plan in plans.counted.iter().chain([&plans.timed]) {
             tells(plan, &self.job.input)?;
-            let (info, _) = self.session.pipelines_of(plan)?;
+            let (info, compile_ms) = self.session.pipelines_of(plan)?;
+            let info = self.session.as_run(plan, info)?;
             self.session.check_resident(plan, info)?;
+            // The last one is that which is timed, and what the row is about.
+            info.describe(device, record);
+            record.compile_ms = Some(compile_ms);
         }
-        // The row is about the one that is timed.
-        let (info, compile_ms) = self.session.pipelines_of(&plans.timed)?;
-        info.describe(device, record);
-        record.compile_ms = Some(compile_ms);
         Ok(plans)
     }
 

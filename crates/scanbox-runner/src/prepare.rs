@@ -102,9 +102,7 @@ impl PreparedShaders {
         let mut all = (PipelineInfo::default(), 0);
         for pass in &plan.passes {
             let (info, compile_ms) = self.0.get(&pass.shader).expect("it has been tried").clone()?;
-            all.0.registers = all.0.registers.max(info.registers);
-            let held = [all.0.subgroups_per_simd, info.subgroups_per_simd];
-            all.0.subgroups_per_simd = held.into_iter().flatten().min();
+            all.0 = all.0.and(info);
             all.1 += compile_ms;
         }
         Ok(all)

@@ -52,6 +52,7 @@ use rand_chacha::ChaCha8Rng;
 use scanbox_kernels::cases::Garbage;
 use scanbox_kernels::input::Input;
 use scanbox_kernels::plan::{GUARD_WORDS, Module, Plan, PlanKind};
+use scanbox_model::config::Arguments;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::guarantee_probe::GuaranteesProbe;
 use scanbox_model::problem::{Element, Problem};
@@ -223,6 +224,12 @@ impl Backend for Replay {
             self.fail_at("pipeline", 0).map(|()| PipelineInfo { registers, ..PipelineInfo::default() })
         };
         modules.iter().map(one).collect()
+    }
+
+    fn as_run(&mut self, plan: &Plan) -> Result<Option<PipelineInfo>, Failure> {
+        let bakes = plan.passes.iter().any(|pass| pass.shader.arguments() == Arguments::Baked);
+        let registers = self.script.baked_registers.filter(|_| bakes);
+        Ok(registers.map(|_| PipelineInfo { registers, ..PipelineInfo::default() }))
     }
 
     fn load(&mut self, problem: &Problem, _input: &Input, n: u64) -> Result<(), Failure> {

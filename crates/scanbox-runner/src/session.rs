@@ -234,6 +234,14 @@ impl<'a> Session<'a> {
         self.pipelines.of_plan(plan)
     }
 
+    /// What is known of the pipelines of a plan as it runs on what is loaded; `info` is what is known without that.
+    ///
+    /// # Errors
+    /// Why it has none there.
+    pub fn as_run(&mut self, plan: &Plan, info: PipelineInfo) -> Result<PipelineInfo, Failure> {
+        Ok(self.backend.as_run(plan)?.unwrap_or(info))
+    }
+
     /// Whether all workgroups of a plan run at once where they wait for each other, now that its pipelines are known.
     ///
     /// # Errors
@@ -249,6 +257,7 @@ impl<'a> Session<'a> {
     pub fn ready(&mut self, config: &Config, variant: Variant, n: u64) -> Result<Plan, Failure> {
         let plan = self.plan(config, variant, n)?;
         let (info, _) = self.pipelines_of(&plan)?;
+        let info = self.as_run(&plan, info)?;
         self.check_resident(&plan, info)?;
         Ok(plan)
     }

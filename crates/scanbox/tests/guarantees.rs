@@ -157,6 +157,25 @@ fn how_many_fit_is_what_was_counted() {
     }
 }
 
+/// What counts is the program that runs: with its arguments in it a kernel may take more registers than before they were
+/// known, so that fewer of its workgroups fit.
+#[test]
+fn a_kernel_with_its_arguments_in_it_is_counted_as_it_runs() {
+    let space = SPACE.replace("rendezvous", "arguments = [\"push\", \"baked\"]\nrendezvous");
+    for (registers, baked) in [(64, Status::Ok), (255, Status::Unsupported)] {
+        let place = place(&format!("baked_registers = {registers}\n[probe]\n"));
+        fs::write(place.folder().join("space.toml"), &space).unwrap();
+        sweep(&place, &["--filter", "family=persistent"]);
+        let (of_baked, pushed): (Vec<Record>, Vec<_>) =
+            place.records().into_iter().partition(|record| record.config_id.contains(".baked."));
+        assert_eq!(statuses(&of_baked), BTreeMap::from([(baked, 4)]), "{registers}: {of_baked:?}");
+        assert_eq!(statuses(&pushed), BTreeMap::from([(Status::Ok, 4)]), "{registers}");
+        assert!(of_baked.iter().all(|record| record.registers == Some(registers)));
+        let fits = of_baked.iter().all(|record| record.reason.contains("255 registers per invocation"));
+        assert_eq!(fits, baked == Status::Unsupported);
+    }
+}
+
 /// A kernel for subgroups of another size than the device's own choice fits as often as was counted of that size.
 #[test]
 fn workgroups_are_counted_of_every_subgroup_size() {

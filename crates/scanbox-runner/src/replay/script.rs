@@ -44,6 +44,8 @@ pub struct Script {
     pub memory_bytes: u64,
     /// Whether it has 64-bit atomics.
     pub int64_atomics: bool,
+    /// Registers of pipelines that have their arguments in them. Left out, as many as others have.
+    pub baked_registers: Option<u32>,
     /// Whether it passes for a chip: software devices are never probed.
     pub hardware: bool,
     /// What every call costs.
@@ -106,6 +108,7 @@ impl Default for Script {
             max_workgroup_size: 1024,
             memory_bytes: 16 << 30,
             int64_atomics: true,
+            baked_registers: None,
             hardware: false,
             launch_ns: 2000.0,
             arguments_ns: [0.0; 3],

@@ -13,7 +13,7 @@ use super::library::LibraryCall;
 use super::line::{Chain, Line};
 use super::memory::{INITIAL_OFFSET, Memory, N_OFFSET};
 use super::pipeline::Pipelines;
-use crate::backend::Failure;
+use crate::backend::{Failure, PipelineInfo};
 use scanbox_kernels::ledger::{Ledger, Turn};
 
 /// What changes in push constants from call to call.
@@ -83,6 +83,8 @@ pub(super) struct Call {
     untold: Vec<(u64, Vec<u32>)>,
     /// Which lines the next call that is recorded finds its arguments in: the first of each pair, or the second.
     lines: usize,
+    /// What the driver told about its pipelines.
+    info: PipelineInfo,
     /// What records it in place of all that, where that is the library which programs have.
     library: Option<LibraryCall>,
 }
@@ -104,9 +106,7 @@ impl Call {
         pipelines: &Pipelines,
         max_workgroup_count: [u32; 3],
     ) -> Result<Self, Failure> {
-        let (layout, passes) = (pipelines.layout(), Vec::new());
-        let untold = Vec::new();
-        let mut call = Self { passes, layout, scratch, tickets: 0, untold, lines: 0, library: None };
+        let mut call = Self { scratch, ..Self::of_nothing(pipelines) };
         for plan in plans {
             for (place, pass) in (0..).zip(&plan.passes) {
                 let groups = spread(pass.workgroups, max_workgroup_count);
@@ -136,11 +136,11 @@ impl Call {
                 let [first, second] = line_addresses(memory.lines().address(), place);
                 let mut places = PushPlaces::default();
                 let mut in_memory = None;
-                let (pipelines, told) = match pass.shader.arguments() {
+                let (of_lines, told) = match pass.shader.arguments() {
                     Arguments::Push => {
                         let push;
                         (places, push) = PushPlaces::of(pass, shape, plan, memory)?;
-                        ([pipelines.get(&pass.shader)?; 2], Told::Pushed(push))
+                        ([pipelines.pushed(&pass.shader)?; 2], Told::Pushed(push))
                     }
                     Arguments::Block => {
                         let bound = |address| pipelines.bound(&pass.shader, address, None, plan.max_n());
@@ -153,7 +153,9 @@ impl Call {
                         ([pipelines.bound(&pass.shader, first, Some(words), None)?; 2], Told::Baked)
                     }
                 };
-                let dispatch = Dispatch { pipelines, told, groups };
+                let [own, _] = of_lines;
+                call.info = call.info.and(own.1);
+                let dispatch = Dispatch { pipelines: of_lines.map(|(raw, _)| raw), told, groups };
                 call.passes.push(PreparedPass { dispatch, places, line: in_memory });
             }
         }
@@ -162,6 +164,10 @@ impl Call {
 
     /// A call that the library records.
     pub fn by_library(library: LibraryCall, pipelines: &Pipelines) -> Self {
+        Self { library: Some(library), ..Self::of_nothing(pipelines) }
+    }
+
+    fn of_nothing(pipelines: &Pipelines) -> Self {
         Self {
             passes: Vec::new(),
             layout: pipelines.layout(),
@@ -169,8 +175,14 @@ impl Call {
             tickets: 0,
             untold: Vec::new(),
             lines: 0,
-            library: Some(library),
+            info: PipelineInfo::default(),
+            library: None,
         }
+    }
+
+    /// What the driver told about its pipelines; of the library's nothing is known.
+    pub fn info(&self) -> PipelineInfo {
+        self.info
     }
 
     /// Whether all that was recorded of it may be submitted.

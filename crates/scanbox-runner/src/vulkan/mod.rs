@@ -41,7 +41,9 @@ use scanbox_kernels::catalog;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::Input;
 use scanbox_kernels::operator_file::OperatorFile;
-use scanbox_kernels::plan::{Module, Plan};
+use scanbox_kernels::plan::{Module, Plan, Shader};
+use scanbox_model::config::Arguments;
+
 use scanbox_model::device::{DeviceKind, DeviceProfile};
 use scanbox_model::guarantee_probe::GuaranteesProbe;
 use scanbox_model::problem::Problem;
@@ -243,6 +245,14 @@ impl Backend for Vulkan {
         let created = self.session.pipelines.create(modules);
         self.gone = created.iter().filter_map(|one| one.as_ref().err()).find(|one| one.is_fatal()).cloned();
         created
+    }
+
+    fn as_run(&mut self, plan: &Plan) -> Result<Option<PipelineInfo>, Failure> {
+        let own = |shader: &Shader| shader.arguments() == Arguments::Baked || shader.counts_at_each_call();
+        if !plan.passes.iter().any(|pass| own(&pass.shader)) {
+            return Ok(None);
+        }
+        self.with(|session| session.prepare(plan).map(|call| Some(call.info())))
     }
 
     fn prove_operator(&mut self, problem: &Problem, file: &OperatorFile) -> Result<bool, Failure> {

@@ -50,10 +50,10 @@ struct BoundKey {
     max_n: u32,
 }
 
-/// Arguments that are baked where the registers of a pipeline are asked for before its arguments are known: as good as
-/// any whose addresses differ and whose elements are many.
+/// Arguments that are baked into pipelines that are made and never run: addresses that differ, and many elements.
+/// Another number of elements may give another program, with other registers.
 const SOME_ARGUMENTS: [u32; ARGUMENT_WORDS] = {
-    let mut words = [1 << 20; ARGUMENT_WORDS];
+    let mut words = [1 << 28; ARGUMENT_WORDS];
     let mut place = 0;
     while place < ARGUMENT_WORDS {
         words[place] += 256 * place as u32;
@@ -118,9 +118,14 @@ impl Pipelines {
 
     /// The pipeline of a shader.
     pub fn get(&self, shader: &Shader) -> Result<vk::Pipeline, Failure> {
+        Ok(self.pushed(shader)?.0)
+    }
+
+    /// The same, and what the driver told about it.
+    pub fn pushed(&self, shader: &Shader) -> Result<(vk::Pipeline, PipelineInfo), Failure> {
         self.by_shader
             .get(shader)
-            .map(|pipeline| pipeline.raw)
+            .map(|pipeline| (pipeline.raw, pipeline.info))
             .ok_or_else(|| Failure::new(Status::RuntimeError, format!("no pipeline was created of {shader}")))
     }
 
@@ -132,9 +137,9 @@ impl Pipelines {
         line: vk::DeviceAddress,
         arguments: Option<[u32; ARGUMENT_WORDS]>,
         max_n: Option<u64>,
-    ) -> Result<vk::Pipeline, Failure> {
+    ) -> Result<(vk::Pipeline, PipelineInfo), Failure> {
         let max_n = max_n.map_or(0, |max_n| u32::try_from(max_n).unwrap_or(u32::MAX));
-        Ok(self.bind(BoundKey { shader: shader.clone(), line, arguments, max_n })?.0)
+        self.bind(BoundKey { shader: shader.clone(), line, arguments, max_n })
     }
 
     /// The scratch memory stands here from now on: pipelines that have another address in them are gone.
@@ -172,7 +177,7 @@ impl Pipelines {
     }
 
     /// Creates the pipelines that are not there yet, on all cores. Those whose arguments stand in a line are made for
-    /// the first two, those that have them baked with arguments that nothing runs with.
+    /// the first two. Those that have them baked are made when they are known.
     pub fn create(&mut self, modules: &[Module]) -> Vec<Result<PipelineInfo, Failure>> {
         for module in modules.iter().filter(|module| module.shader.arguments() != Arguments::Push) {
             self.modules.entry(module.shader.clone()).or_insert_with(|| module.clone());
@@ -182,16 +187,15 @@ impl Pipelines {
             .map(|module| match (module.shader.arguments(), self.by_shader.get(&module.shader)) {
                 (Arguments::Push, None) => Some(self.create_one(module, &[]).map(Created::Push)),
                 (Arguments::Push, Some(_)) => None,
-                (arguments @ (Arguments::Block | Arguments::Baked), _) => {
-                    let baked = (arguments == Arguments::Baked).then_some(SOME_ARGUMENTS);
+                (Arguments::Baked, _) => Some(Ok(Created::Bound(PipelineInfo::default()))),
+                (Arguments::Block, _) => {
                     let max_n = if module.shader.counts_at_each_call() { SOME_N } else { 0 };
                     let bind = |line| {
                         let shader = module.shader.clone();
-                        self.bind(BoundKey { shader, line, arguments: baked, max_n })
+                        self.bind(BoundKey { shader, line, arguments: None, max_n })
                     };
                     let [first, second] = line_addresses(self.lines, 0);
-                    let bound = bind(first);
-                    let bound = if baked.is_none() { bound.and_then(|_| bind(second)) } else { bound };
+                    let bound = bind(first).and_then(|_| bind(second));
                     Some(bound.map(|(_, info)| Created::Bound(info)))
                 }
             })
