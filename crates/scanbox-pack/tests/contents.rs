@@ -56,6 +56,14 @@ fn formulas_stay_in_bounds() {
     );
     refused_recipe(|recipe| recipe.formula.split = Split::AtMost(0), "no workgroups");
     refused_recipe(|recipe| recipe.co_resident = true, "all workgroups run at the same time, however many");
+    refused_recipe(
+        |recipe| {
+            recipe.co_resident = true;
+            recipe.formula.split = Split::AtMost(64);
+            recipe.arguments = ArgumentKind::Baked;
+        },
+        "of which fewer fit with another number of elements baked",
+    );
     refused_recipe(|recipe| states(recipe).bytes = 1 << 20, "tile states of 1048576 bytes");
     refused_recipe(|recipe| states(recipe).stride = 0, "0 as the stride");
     refused_recipe(|recipe| states(recipe).begin = StatesBegin::At(256), "and 1048832 bytes are others'");

@@ -315,6 +315,10 @@ impl<'a> ProblemPacker<'a> {
         };
         // The rules of a build with n in memory refuse what the host counts, too.
         let plain = self.recipe(config, Variant::default()).ok()?;
+        // With another n in it such a kernel may take more registers, so that fewer of its workgroups fit.
+        if plain.co_resident && call_use.arguments == ArgumentKind::Baked {
+            return None;
+        }
         let counted = matches!(plain.formula.content(plain.max_n), ScratchContent::Tagged { .. });
         let mut shipped = *config;
         if counted {

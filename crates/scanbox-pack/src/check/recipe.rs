@@ -27,6 +27,10 @@ pub(super) fn recipe(recipe: &Recipe<u16>, modules: usize) -> Soundness {
     ensure(!co_resident || matches!(formula.split, Split::AtMost(_)), || {
         "all workgroups run at the same time, however many there are".to_owned()
     })?;
+    ensure(!co_resident || *arguments != ArgumentKind::Baked, || {
+        "workgroups that have to run at the same time, of which fewer fit with another number of elements baked"
+            .to_owned()
+    })?;
     let content = formula.content(*max_n);
     ensure(fill.is_some() == (content == ScratchContent::Anything), || {
         format!("a fill {}, where scratch memory has {content:?}", fill.is_some())
