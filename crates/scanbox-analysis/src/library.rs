@@ -21,6 +21,8 @@ pub enum LibraryCost {
     Setting,
     /// The number of elements in memory, against the library's choice where the host knows it.
     Length,
+    /// The number of elements in memory, against the same config as scanbox records it, where the host knows it.
+    LengthAlone,
 }
 
 /// What the library costs somewhere.
@@ -102,6 +104,7 @@ pub fn library_differences<'a>(records: &'a [Record]) -> Vec<LibraryDifference<'
                     Some(other.0) == arguments(record) && place(other.1) == place(record)
                 };
                 add(LibraryCost::Length, known.iter().find(is_beside).map(|(_, other)| *other));
+                add(LibraryCost::LengthAlone, same(record, None));
             }
         }
     }
@@ -158,6 +161,7 @@ mod tests {
             row(block, Some(CallForm::UpdatedLine), 1700),
             row(block, Some(CallForm::Library), 710),
             row(block, Some(CallForm::LibraryUpdated), 1710),
+            row("b8.vec4.gather.sub.wg64", None, 1250),
             row("b8.vec4.gather.sub.wg64", Some(CallForm::LibraryLength), 1300),
             // That of another benchmark is none of this one.
             Record { run_id: "another".to_owned(), ..row(push, Some(CallForm::Library), 5000) },
@@ -170,6 +174,7 @@ mod tests {
             (LibraryCost::Recording, 10.0),
             (LibraryCost::Setting, 1000.0),
             (LibraryCost::Length, 290.0),
+            (LibraryCost::LengthAlone, 50.0),
         ];
         assert_eq!(found, expected);
     }

@@ -9,14 +9,24 @@ struct Window {
     last_invalid: u32,
 }
 
+// The last of the lanes that vote for something, from 1; 0 where none does. Not by subgroupMax: the issue
+// nvidia-reductions-beside-shuffles in configs/known_issues.toml.
+fn last_lane(votes: vec4<u32>) -> u32 {
+    var last = 0u;
+    for (var word = 0u; word < 4u; word++) {
+        if (votes[word] != 0u) { last = 32u * word + firstLeadingBit(votes[word]) + 1u; }
+    }
+    return last;
+}
+
 fn look_at_window(end: u32) -> Window {
     // Lanes that would stand before tile 0 hold the identity and block nobody.
     var seen = TileState(AGGREGATE, identity(), false);
     if (end + lane >= subgroup_length) {
         seen = load_state(end + lane - subgroup_length);
     }
-    let last_inclusive = subgroupMax(select(0u, lane + 1u, seen.state == INCLUSIVE));
-    let last_invalid = subgroupMax(select(0u, lane + 1u, seen.state == INVALID));
+    let last_inclusive = last_lane(subgroupBallot(seen.state == INCLUSIVE));
+    let last_invalid = last_lane(subgroupBallot(seen.state == INVALID));
     return Window(seen.value, last_inclusive, last_invalid);
 }
 
