@@ -176,7 +176,9 @@ impl fmt::Display for HandOverError {
             Self::TooLargeForKernels { max_n, most } => write!(
                 f,
                 "max_n is {max_n}, and no kernel of the pack takes more than {most} elements here: make the scan for \
-                 {most}, and scan in parts",
+                 {most}, and scan in parts. The library does so itself where arguments are pushed, the host knows n, the \
+                 operator is one of scanbox's own, and the pack has the uses `total` and `total init-in-memory` (of \
+                 reductions `init-in-memory`)",
             ),
             Self::TooLarge { n, max } => write!(
                 f,

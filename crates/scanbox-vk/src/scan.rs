@@ -1,13 +1,14 @@
-//! Scans: kernels for a problem, up to a number of elements, and the recording of their calls.
+//! Scans: kernels for a problem, up to a number of elements, and the recording of their calls. Those of more elements
+//! than a kernel takes are recorded in parts, each of which begins with the total of the part before it.
 
 use std::sync::Arc;
 
 use ash::vk;
 use scanbox_pack::{ArgumentKind, Reason, Recipe, ScanMode, ScanProblem, Step};
 
-use crate::call::{CallRules, CheckedCall, DeviceRange, SCRATCH_ALIGNMENT, ScanCall, aligned};
+use crate::call::{CallLength, CallRules, CheckedCall, DeviceRange, SCRATCH_ALIGNMENT, ScanCall, aligned};
 use crate::hand_over_error::{HandOverError, Operand};
-use crate::record::{Access, Dispatch, record};
+use crate::record::{Access, Dispatch, barrier, record};
 use crate::scanner::Scanner;
 use crate::step::{CallMemory, pushed};
 use crate::words::{described, pack_with};
@@ -88,6 +89,8 @@ pub(crate) struct ScanParts {
     /// Which kernels run for which numbers of elements where vectors may begin, and at any element.
     pub lists: [Vec<ScanRange>; 2],
     pub kernels: Vec<RangeKernel>,
+    /// What calls of more elements than these kernels take are made of.
+    pub long: Option<LongScan>,
 }
 
 /// Which kernel runs from a number of elements on.
@@ -125,6 +128,21 @@ impl RangeKernel {
     pub fn remembers(&self) -> bool {
         !self.recipe.formula.content(self.max_n).is_stateless()
     }
+}
+
+/// The parts of calls of more elements than one part has.
+#[derive(Debug)]
+pub(crate) struct LongScan {
+    /// Elements of each part but the last one.
+    pub part: u64,
+    /// What scans the first part, and what scans the others: with an initial value in memory.
+    pub scans: [Scan; 2],
+    /// Where the scratch memory of both begins.
+    pub offsets: [u64; 2],
+    /// Where the totals of parts stand in scratch memory, in turn in one of two places.
+    pub totals: [u64; 2],
+    /// Whether the last elements come first.
+    pub reverse: bool,
 }
 
 /// The range of so many elements.
@@ -220,6 +238,9 @@ impl Scan {
     pub fn chosen(&self, n: u64) -> ChosenKernel<'_> {
         let parts = &*self.parts;
         let n = n.clamp(1, parts.rules.max_n);
+        if let Some(long) = parts.long.as_ref().filter(|long| n > long.part) {
+            return long.others().chosen(long.part);
+        }
         let mut ranges = parts.lists.iter().filter_map(|list| range_of(list, n));
         let range = ranges.next().expect("there is a kernel for each number of elements");
         let scanner = &parts.scanner.parts;
@@ -284,6 +305,10 @@ impl Scan {
             // SAFETY: the caller sees to the command buffer and to the memory; pipelines and layout live with the scan.
             unsafe { record(&scanner.device, commands, scanner.layout, dispatches, 0, &mut bound) };
         }
+        if let Some(long) = &parts.long {
+            // SAFETY: as above.
+            unsafe { long.cmd_prepare(commands, scratch) }?;
+        }
         Ok(())
     }
 
@@ -314,6 +339,10 @@ impl Scan {
             return Err(HandOverError::OtherArguments { arguments });
         }
         let checked = parts.rules.check(call)?;
+        if let Some(long) = parts.long.as_ref().filter(|long| checked.n > long.part) {
+            // SAFETY: as below.
+            return unsafe { long.cmd_scan(&parts.scanner.parts.device, commands, call, checked.n) };
+        }
         let Some(kernel) = parts.kernel(&checked)? else { return Ok(()) };
         let memory = CallMemory { scratch: checked.memory.scratch + kernel.offset, ..checked.memory };
         let launch = kernel.recipe.laid_out(kernel.max_n).and_then(|laid_out| laid_out.at(checked.n));
@@ -325,5 +354,99 @@ impl Scan {
         // SAFETY: the caller sees to the command buffer and to the memory; pipelines and layout live with the scan.
         unsafe { record(&scanner.device, commands, scanner.layout, dispatches, 0, &mut bound) };
         Ok(())
+    }
+}
+
+impl LongScan {
+    /// What runs for the others of its parts.
+    pub fn others(&self) -> &Scan {
+        &self.scans[1]
+    }
+
+    /// Records what makes scratch memory fit for calls of its own.
+    ///
+    /// # Safety
+    /// As for [`Scan::cmd_scan`].
+    pub unsafe fn cmd_prepare(
+        &self,
+        commands: vk::CommandBuffer,
+        scratch: DeviceRange,
+    ) -> Result<(), HandOverError> {
+        for (scan, offset) in self.scans.iter().zip(self.offsets) {
+            // SAFETY: the caller sees to it.
+            unsafe { scan.cmd_prepare(commands, own(scan, scratch, offset)) }?;
+        }
+        Ok(())
+    }
+
+    /// Records a call of `n` elements that was checked as a whole.
+    ///
+    /// # Safety
+    /// As for [`Scan::cmd_scan`].
+    pub unsafe fn cmd_scan(
+        &self,
+        device: &ash::Device,
+        commands: vk::CommandBuffer,
+        call: &ScanCall,
+        n: u64,
+    ) -> Result<(), HandOverError> {
+        // Nothing is recorded of a call of which a part is refused.
+        for place in 0..n.div_ceil(self.part) {
+            let (scan, call) = self.part_of(call, n, place);
+            scan.parts.kernel(&scan.parts.rules.check(&call)?)?;
+        }
+        for place in 0..n.div_ceil(self.part) {
+            let (scan, call) = self.part_of(call, n, place);
+            // SAFETY: the caller sees to it.
+            unsafe {
+                if place > 0 {
+                    barrier(device, commands, Access::COMPUTE, Access::COMPUTE);
+                }
+                scan.cmd_scan(commands, &call)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The part of a call that comes so late, and what scans it.
+    fn part_of(&self, call: &ScanCall, n: u64, place: u64) -> (&Scan, ScanCall) {
+        let count = n.div_ceil(self.part);
+        let from_start = if self.reverse { count - 1 - place } else { place };
+        let begin = from_start * self.part;
+        let elements = self.part.min(n - begin);
+        let is_last = place == count - 1;
+        let which = usize::from(place > 0);
+        let scan = &self.scans[which];
+        let rules = &scan.parts.rules;
+        let (bytes, is_reduction) = (rules.element_bytes, rules.mode == ScanMode::Reduce);
+        let range = |array: DeviceRange| DeviceRange {
+            address: array.address + begin * bytes,
+            bytes: elements * bytes,
+        };
+        // Each part reads the total before it, and writes its own to the other place.
+        let total_of = |place: u64| call.scratch.address + self.totals[(place % 2) as usize];
+        let own_total = total_of(place);
+        let output = match is_reduction {
+            true if is_last => call.output,
+            true => DeviceRange { address: own_total, bytes },
+            false => range(call.output),
+        };
+        let call = ScanCall {
+            input: range(call.input),
+            output,
+            scratch: own(scan, call.scratch, self.offsets[which]),
+            n: CallLength::Host(elements),
+            init: if place == 0 { call.init } else { Some(total_of(place - 1)) },
+            total: rules.call_use.total.then(|| call.total.filter(|_| is_last).unwrap_or(own_total)),
+        };
+        (scan, call)
+    }
+}
+
+/// The scratch memory of a scan within that of the whole.
+fn own(scan: &Scan, scratch: DeviceRange, offset: u64) -> DeviceRange {
+    match scan.scratch().bytes {
+        0 => DeviceRange::default(),
+        bytes => DeviceRange { address: scratch.address + offset, bytes },
     }
 }

@@ -4,24 +4,48 @@ use std::sync::Arc;
 
 use ash::vk;
 use scanbox_pack::choose::Lack;
-use scanbox_pack::{CallUse, NotChosen, Recipe, ScanProblem, Wish};
+use scanbox_pack::{ArgumentKind, CallUse, NotChosen, Recipe, ScanMode, ScanProblem, Wish};
 
 use crate::call::{CallRules, SCRATCH_ALIGNMENT};
 use crate::hand_over_error::HandOverError;
 use crate::ranges::{RangeChoice, ranges};
-use crate::scan::{RangeKernel, Scan, ScanParts, ScanRange};
+use crate::scan::{LongScan, RangeKernel, Scan, ScanParts, ScanRange};
 use crate::scanner::Scanner;
 use crate::words::{described, not_there, pack_with};
+
+/// Elements of a part at most: half of what 32 bits count, so that every kernel for large arrays takes them.
+const MOST_OF_PART: u64 = 1 << 31;
+/// Parts are multiples of so many elements, and so begin where vectors may if the array does.
+const PART_STEP: u64 = 1 << 20;
 
 impl Scanner {
     /// A scan of up to `max_n` elements, by the best kernels that the pack has for them on this device. Makes their
     /// pipelines, which other scans of the scanner share, and so may take a while. Where a pipeline cannot be made, the
     /// kernel that comes next in the pack takes its place, at last the portable one.
     ///
+    /// More elements than a kernel takes (2^32 less one tile) are scanned in parts, where arguments are pushed, the host
+    /// knows n, and the operator is one of scanbox's own. The pack then needs kernels for the uses `total` and
+    /// `init-in-memory,total` (of reductions for `init-in-memory`).
+    ///
     /// # Errors
     /// [`HandOverError::NoKernel`] where the pack has nothing that runs here, [`HandOverError::TooLargeForKernels`]
     /// where it has nothing for as many elements.
     pub fn scan(&self, problem: &ScanProblem, max_n: u64, call_use: CallUse) -> Result<Scan, HandOverError> {
+        match self.scan_at_once(problem, max_n, call_use) {
+            Err(HandOverError::TooLargeForKernels { max_n, most }) => {
+                self.scan_in_large_parts(problem, max_n, call_use, most)
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// A scan whose calls are calls of one kernel each.
+    pub(crate) fn scan_at_once(
+        &self,
+        problem: &ScanProblem,
+        max_n: u64,
+        call_use: CallUse,
+    ) -> Result<Scan, HandOverError> {
         let max_n = max_n.max(1);
         let choices = |any_element| {
             let wish = Wish {
@@ -71,6 +95,70 @@ impl Scanner {
             }
         };
         HandOverError::NoKernel { problem: described(problem, call_use), why: vec![text], mend }
+    }
+}
+
+impl Scanner {
+    /// A scan in parts of so many elements, a multiple of what its kernels want vectors to begin at.
+    ///
+    /// # Errors
+    /// As [`Scanner::scan`]. The pack needs kernels that store a total, and kernels that begin with a value in memory.
+    #[doc(hidden)]
+    pub fn scan_in_parts(
+        &self,
+        problem: &ScanProblem,
+        max_n: u64,
+        call_use: CallUse,
+        part: u64,
+    ) -> Result<Scan, HandOverError> {
+        let is_reduction = problem.mode == ScanMode::Reduce;
+        let first_use = CallUse { total: call_use.total || !is_reduction, ..call_use };
+        let other_use = CallUse { init_in_memory: true, ..first_use };
+        let scans =
+            [self.scan_at_once(problem, part, first_use)?, self.scan_at_once(problem, part, other_use)?];
+        let scan = self.scan_at_once(problem, part, call_use)?;
+        let mut end = scan.scratch().bytes.next_multiple_of(SCRATCH_ALIGNMENT);
+        let mut take = |bytes: u64| {
+            let begin = end;
+            end += bytes.next_multiple_of(SCRATCH_ALIGNMENT);
+            begin
+        };
+        let offsets = [0, 1].map(|place: usize| take(scans[place].scratch().bytes));
+        let totals = [(); 2].map(|()| take(problem.element_bytes.into()));
+        let mut parts = Arc::into_inner(scan.parts).expect("nobody else has the scan yet");
+        parts.long = Some(LongScan { part, scans, offsets, totals, reverse: problem.reverse });
+        (parts.rules.max_n, parts.rules.scratch_bytes) = (max_n.max(1), end);
+        Ok(Scan { parts: Arc::new(parts) })
+    }
+
+    /// A scan in the largest parts that its kernels take; `most`: of one of them.
+    pub(crate) fn scan_in_large_parts(
+        &self,
+        problem: &ScanProblem,
+        max_n: u64,
+        call_use: CallUse,
+        most: u64,
+    ) -> Result<Scan, HandOverError> {
+        let too_large = HandOverError::TooLargeForKernels { max_n, most };
+        // What only the device knows is a word of 32 bits, and a file of an operator may go by the place of an element.
+        let counts = call_use.n_on_device || call_use.arguments != ArgumentKind::Pushed;
+        if counts || !problem.operator_hash.is_empty() {
+            return Err(too_large);
+        }
+        let mut part = MOST_OF_PART.min(most / PART_STEP * PART_STEP);
+        loop {
+            if part == 0 {
+                return Err(too_large);
+            }
+            match self.scan_in_parts(problem, max_n, call_use, part) {
+                Err(HandOverError::TooLargeForKernels { most, .. }) if most < part => {
+                    part = most / PART_STEP * PART_STEP;
+                }
+                // Of what it lacks nobody has asked for.
+                Err(HandOverError::NoKernel { .. }) => return Err(too_large),
+                outcome => return outcome,
+            }
+        }
     }
 }
 
@@ -195,7 +283,14 @@ impl<'a> ScanMaker<'a> {
         }
         rules.scratch_bytes = end;
         let Self { scanner, problem, lists, kernels, .. } = self;
-        let parts = ScanParts { scanner: scanner.clone(), rules, problem: problem.clone(), lists, kernels };
+        let parts = ScanParts {
+            scanner: scanner.clone(),
+            rules,
+            problem: problem.clone(),
+            lists,
+            kernels,
+            long: None,
+        };
         Ok(Scan { parts: Arc::new(parts) })
     }
 }

@@ -263,3 +263,100 @@ fn scans_of_lines_are_bound_and_not_recorded() {
     assert_eq!(refused, HandOverError::OtherArguments { arguments: ArgumentKind::Line });
     assert!(refused.to_string().contains("bind it (`Scan::bind`)"));
 }
+
+/// More elements than a kernel takes: each part begins where the one before it ends, in 64 bits, and with its total.
+#[test]
+fn more_elements_than_a_kernel_takes_are_scanned_in_parts() {
+    let part = 1u64 << 30;
+    let n = 9 * part + 5;
+    let [input, output, total, init] = [INPUT, OUTPUT, 5 << 40, 6 << 40];
+    for reverse in [false, true] {
+        let mut data = test_data();
+        let with = |recipe: Recipe<u16>, places: &[Place<ScratchPart>]| {
+            let mut recipe = recipe;
+            places.iter().for_each(|place| add_place(&mut recipe, *place));
+            recipe
+        };
+        let plain = data.recipes[1].clone();
+        let mut table = data.problems[0].measured[1].clone();
+        table.breakpoints.truncate(1);
+        let mut measured = Vec::new();
+        for (total, init_in_memory) in [(false, false), (true, false), (true, true)] {
+            let places = [(total, Place::Total), (init_in_memory, Place::Initial)];
+            let places: Vec<_> = places.iter().filter(|(has, _)| *has).map(|(_, place)| *place).collect();
+            let mut recipe = plain.clone();
+            recipe.recipe = with(recipe.recipe, &places);
+            recipe.label = format!("total {total}, init {init_in_memory}");
+            table.call_use = CallUse { total, init_in_memory, ..KEPT };
+            table.breakpoints[0].ranked = vec![data.recipes.len() as u16];
+            data.recipes.push(recipe);
+            measured.push(table.clone());
+        }
+        data.problems[0].measured = measured;
+        data.problems[0].portable.clear();
+        let scan = ScanProblem { reverse, ..sum() };
+        data.problems[0].scan = scan.clone();
+        for (call_use, parts) in [
+            (KEPT, 10),
+            (CallUse { total: true, ..KEPT }, 10),
+            (CallUse { total: true, init_in_memory: true, ..KEPT }, 10),
+        ] {
+            let scan = scanner(data.clone()).scan(&scan, n, call_use).unwrap();
+            driver::commands();
+            assert_eq!(scan.max_n(), n);
+            assert_eq!(scan.chosen(n).label, "total true, init true");
+            let range = |address| DeviceRange { address, bytes: 4 * n };
+            let call = ScanCall {
+                input: range(input),
+                output: range(output),
+                scratch: DeviceRange { address: SCRATCH, bytes: scan.scratch().bytes },
+                n: CallLength::Host(n),
+                init: call_use.init_in_memory.then_some(init),
+                total: call_use.total.then_some(total),
+            };
+            let pushes: Vec<Vec<u64>> = recorded(&scan, &call)
+                .unwrap()
+                .iter()
+                .filter_map(|command| command.strip_prefix("push 0 [")?.strip_suffix(']'))
+                .map(|words| words.split(", ").map(|word| word.parse().unwrap()).collect())
+                .collect();
+            assert_eq!(pushes.len(), parts);
+            let address = |words: &[u64], place: usize| words[2 + 2 * place] | words[3 + 2 * place] << 32;
+            let mut last_total = None;
+            for (turn, words) in pushes.iter().enumerate() {
+                let from_start = if reverse { parts - 1 - turn } else { turn } as u64;
+                let begin = 4 * from_start * part;
+                assert_eq!([address(words, 0), address(words, 1)], [input + begin, output + begin]);
+                let elements = words[words.len() - 2];
+                assert_eq!(elements, if from_start == 9 { 5 } else { part });
+                // Behind input, output and three parts of scratch memory.
+                let own_total = address(words, 5);
+                let begins_with = (words.len() == 2 + 14 + 2).then(|| address(words, 6));
+                let first = call_use.init_in_memory.then_some(init);
+                assert_eq!(begins_with, if turn == 0 { first } else { last_total });
+                let is_last = turn == parts - 1;
+                assert_eq!(own_total == total, is_last && call_use.total);
+                assert_ne!(Some(own_total), last_total);
+                last_total = Some(own_total);
+            }
+            // What no part may be is refused as a whole.
+            let beyond = ScanCall { n: CallLength::Host(n + 1), ..call };
+            assert_eq!(recorded(&scan, &beyond), Err(HandOverError::TooLarge { n: n + 1, max: n }));
+            let mut inside = call;
+            inside.input.address += 4;
+            assert!(matches!(recorded(&scan, &inside), Err(HandOverError::Misaligned { .. })));
+        }
+        // One part is a call as all others.
+        let scan = scanner(data.clone()).scan(&scan, n, KEPT).unwrap();
+        assert_eq!(scan.chosen(part).label, "total false, init false");
+        driver::commands();
+        let commands = recorded(&scan, &call(part)).unwrap();
+        assert_eq!(commands.iter().filter(|command| command.starts_with("dispatch")).count(), 1);
+        // Only the device knows: a word of 32 bits. And what a file of an operator says may go by places.
+        let mut of_user = data.clone();
+        of_user.problems[0].scan.operator_hash = "77".to_owned();
+        let problem = of_user.problems[0].scan.clone();
+        let too_large = HandOverError::TooLargeForKernels { max_n: n, most: part };
+        assert_eq!(scanner(of_user).scan(&problem, n, KEPT).unwrap_err(), too_large);
+    }
+}

@@ -40,7 +40,9 @@ impl UseSet {
                     scratch_overwritten: has(4),
                 };
                 let goes = (!call_use.total || problem.mode() != Mode::Reduce)
-                    && (!call_use.init_in_memory || problem.init_words().is_some())
+                    && (!call_use.init_in_memory
+                        || problem.init_words().is_some()
+                        || continues(call_use, problem))
                     && (!call_use.n_on_device || arguments != ArgumentKind::Baked)
                     && call_use.total >= problem.has_total()
                     && call_use.init_in_memory >= problem.reads_init();
@@ -68,6 +70,14 @@ impl UseSet {
     pub fn has(&self, what: CallTrait) -> bool {
         self.0.contains(&what)
     }
+}
+
+/// Whether a call may be a part of one of more elements than a kernel takes: it begins with the total of the part before
+/// it. The library makes such parts where nobody said an initial value, too.
+fn continues(call_use: CallUse, problem: &Problem) -> bool {
+    let hands_on = call_use.total || problem.mode() == Mode::Reduce;
+    let is_pushed = call_use.arguments == ArgumentKind::Pushed && !call_use.n_on_device;
+    hands_on && is_pushed && !call_use.scratch_overwritten && problem.first_words().is_some()
 }
 
 /// The problem that a use is packed for, of those whose rows there are of the same scan: the one that has most of what

@@ -48,11 +48,11 @@ pub struct TestGpu {
     pub device: ash::Device,
     pub profile: DeviceProfile,
     pub buffer: vk::Buffer,
-    instance: ash::Instance,
-    physical: vk::PhysicalDevice,
+    pub instance: ash::Instance,
+    pub physical: vk::PhysicalDevice,
     enabled: Features,
     /// Two where the family has so many; otherwise one is both.
-    queues: [vk::Queue; 2],
+    pub queues: [vk::Queue; 2],
     family: u32,
     memory: vk::DeviceMemory,
     mapped: *mut u32,
@@ -140,6 +140,8 @@ impl TestGpu {
             let family = family.unwrap() as u32;
             let queue_count = families[family as usize].queue_count.min(2);
             let Wanted { mut features, extensions } = wanted(&instance, physical).unwrap();
+            // For arrays of more memory than can be had at once.
+            features.v10.sparse_binding = instance.get_physical_device_features(physical).sparse_binding;
             let enabled = features;
             let names: Vec<_> = extensions.iter().map(|name| name.as_ptr()).collect();
             let priorities = [1.0; 2];
@@ -418,18 +420,28 @@ fn hangs(config: &Config, device: &DeviceProfile) -> bool {
 /// A pack with these kernels, measured on this device; `None` where one of them does not run here. For arrays at any
 /// element there is also what runs where vectors may begin.
 pub fn pack(device: &DeviceProfile, wish: &PackWish<'_>) -> Option<Pack> {
-    let PackWish { problem, call_use, choices } = wish;
+    let aligned = CallUse { any_element: false, ..wish.call_use };
+    let uses: &[CallUse] = if wish.call_use.any_element { &[aligned, wish.call_use] } else { &[aligned] };
+    pack_of_uses(device, &wish.problem, uses, wish.choices)
+}
+
+/// The same for each of these uses.
+pub fn pack_of_uses(
+    device: &DeviceProfile,
+    problem: &Problem,
+    uses: &[CallUse],
+    choices: &[(u64, &str)],
+) -> Option<Pack> {
     let mut builder = PackBuilder::new();
     let mut measured = Vec::new();
-    let alignments: &[bool] = if call_use.any_element { &[false, true] } else { &[false] };
-    for &any_element in alignments {
+    for &call_use in uses {
         let mut variant = if call_use.n_on_device { Variant::up_to(0) } else { Variant::default() };
-        variant.any_element = any_element;
+        variant.any_element = call_use.any_element;
         variant.total = call_use.total;
         variant.init_in_memory = call_use.init_in_memory;
         let mut needs = Promises::NONE;
         let mut recipes = Vec::new();
-        for (_, label) in *choices {
+        for (_, label) in choices {
             let config: Config = label.parse().unwrap();
             let recipe = catalog::recipe(&config, variant, problem, device).ok()?;
             let arguments = match config.kernel.arguments {
@@ -450,7 +462,6 @@ pub fn pack(device: &DeviceProfile, wish: &PackWish<'_>) -> Option<Pack> {
             ranked: vec![place],
             worst_loss_ppm: None,
         });
-        let call_use = CallUse { any_element, ..*call_use };
         measured.push(ChoiceTable { call_use, needs, breakpoints: breakpoints.collect() });
     }
     let scan = scan_problem(problem);

@@ -5,6 +5,7 @@ mod bound;
 mod costs;
 mod examples;
 mod gpu;
+mod long;
 mod queues;
 mod replayed;
 mod shapes;

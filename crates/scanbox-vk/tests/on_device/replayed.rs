@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use scanbox_kernels::input::{Input, InputKind};
 use scanbox_kernels::reference::Reference;
-use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
+use scanbox_model::problem::{Direction, Element, Mode, Operator, Placement, Problem};
 use scanbox_pack::layout::{FIRST_TURN, TURN_WORD};
 use scanbox_pack::{CallUse, ScratchContent};
 use scanbox_vk::{CallLength, DeviceRange, Scan, ScanCall};
@@ -62,7 +62,16 @@ pub fn fill(gpu: &TestGpu, problem: &Problem, input: DeviceRange, seed: u64, n: 
     random.fill(problem, 0, gpu.words(input));
     let words = n * problem.element_bytes() / 4;
     let mut answer = gpu.words(input)[..words as usize].to_vec();
+    // The reference is told elements in the order in which they are combined.
+    let turn = |words: &mut [u32]| {
+        if problem.direction() == Direction::Reverse {
+            assert_eq!(problem.element_bytes(), 4, "elements of a word turn with their words");
+            words.reverse();
+        }
+    };
+    turn(&mut answer);
     Reference::new(*problem).scan(&mut answer);
+    turn(&mut answer);
     answer
 }
 

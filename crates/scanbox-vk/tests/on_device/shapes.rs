@@ -5,7 +5,7 @@ use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
 use scanbox_pack::CallUse;
 use scanbox_vk::{CallLength, DeviceRange, HandOverError, Scan, ScanCall};
 
-use super::gpu::{PackWish, TestGpu, in_pack, pack};
+use super::gpu::{PackWish, TestGpu, in_pack, pack, pack_of_uses};
 use super::replayed::{FORGETFUL, TURNING, check, fill, sum};
 
 /// Words behind an array that have to stay what they are.
@@ -28,10 +28,34 @@ impl<'a> Shape<'a> {
         let pack = pack(&gpu.profile, &PackWish { problem, call_use, choices: &[(1, label)] })?;
         let tile = pack.data().recipes[0].recipe.formula.tile_elements.get();
         let scan = gpu.scanner(pack).scan(&in_pack(&problem), tiles * tile + 3, call_use).unwrap();
+        Some(Self::of(gpu, problem, call_use, scan, tile, label))
+    }
+
+    /// One whose calls are in parts of so many tiles.
+    fn in_parts(
+        gpu: &'a TestGpu,
+        problem: Problem,
+        call_use: CallUse,
+        label: &str,
+        tiles: u64,
+    ) -> Option<Self> {
+        gpu.forget();
+        let first = CallUse { total: problem.mode() != Mode::Reduce, ..call_use };
+        let mut uses = vec![call_use, first, CallUse { init_in_memory: true, ..first }];
+        uses.dedup();
+        let pack = pack_of_uses(&gpu.profile, &problem, &uses, &[(1, label)])?;
+        let tile = pack.data().recipes[0].recipe.formula.tile_elements.get();
+        let (max_n, part) = (5 * tiles * tile, tiles * tile);
+        let scan = gpu.scanner(pack).scan_in_parts(&in_pack(&problem), max_n, call_use, part).unwrap();
+        assert_eq!(scan.max_n(), max_n);
+        Some(Self::of(gpu, problem, call_use, scan, tile, label))
+    }
+
+    fn of(gpu: &'a TestGpu, problem: Problem, call_use: CallUse, scan: Scan, tile: u64, label: &str) -> Self {
         let scratch = gpu.take(scan.scratch().bytes.max(4), 0);
         // SAFETY: the memory is live and stays until all is done.
         gpu.once(|commands| unsafe { scan.cmd_prepare(commands, scratch) }.unwrap());
-        Some(Self { gpu, problem, call_use, scan, scratch, tile, label: label.to_owned() })
+        Self { gpu, problem, call_use, scan, scratch, tile, label: label.to_owned() }
     }
 
     /// A call of `n` elements whose arrays begin so many elements behind where a vector may. `init`: what an exclusive
@@ -53,6 +77,7 @@ impl<'a> Shape<'a> {
             first.as_deref(),
             problem.placement(),
         );
+        let reference = reference.map(|reference| reference.in_direction(problem.direction()));
         let reference = if init.is_some() { reference.unwrap() } else { *problem };
         let mut answer = fill(gpu, &reference, data, n, n);
         let identity = problem.operator().identity(problem.element()).bits;
@@ -87,7 +112,9 @@ impl<'a> Shape<'a> {
             let expected = if problem.mode() == Mode::Exclusive {
                 self.after(&reference, data, n)
             } else {
-                inclusive.map_or(identity, |bits| bits)
+                // With the initial value, where there is one.
+                let first = init.map_or(0, |bits| bits.wrapping_mul(u64::from(n > 0)));
+                inclusive.map_or(identity, |bits| bits.wrapping_add(first))
             };
             let found = gpu.words(total);
             let found = u64::from(found[0]) | if bytes == 8 { u64::from(found[1]) << 32 } else { 0 };
@@ -248,4 +275,36 @@ fn arrays_begin_at_any_element() {
         }
     }
     assert!(tried >= 2, "{tried}");
+}
+
+/// Beyond what 32 bits count a call is in parts; here parts are small. Each begins with the total of the one before,
+/// wherever that is in the array, and what the program wants of the whole stands where it said.
+#[test]
+fn calls_in_parts_are_calls() {
+    let Some(gpu) = TestGpu::new() else { return };
+    let of = |mode, placement| Problem::new(mode, Element::U32, Operator::Add, None, placement).unwrap();
+    let problems = [
+        of(Mode::Inclusive, Placement::OutOfPlace),
+        of(Mode::Exclusive, Placement::InPlace),
+        of(Mode::Inclusive, Placement::OutOfPlace).reversed(),
+        of(Mode::Exclusive, Placement::OutOfPlace).reversed(),
+        of(Mode::Reduce, Placement::OutOfPlace),
+    ];
+    let labels = ["b1.vec4.par.rake.turn.wg64", "b1.vec4.two.sub.striped.early.turn.wg64"];
+    let mut tried = 0;
+    for (problem, label) in problems.iter().flat_map(|problem| labels.map(|label| (*problem, label))) {
+        let is_reduction = problem.mode() == Mode::Reduce;
+        for (total, init) in [(false, None), (true, None), (false, Some(7)), (true, Some(1 << 31))] {
+            let total = total && !is_reduction;
+            let call_use = CallUse { total, init_in_memory: init.is_some(), ..CallUse::default() };
+            let Some(shape) = Shape::in_parts(&gpu, problem, call_use, label, 3) else { continue };
+            let part = 3 * shape.tile;
+            // Turn after turn on one scratch memory, from one part to the most.
+            for n in [1, part, part + 1, 2 * part, 5 * part, 3 * part - 1, 4 * part + 5, part - 1] {
+                shape.check(n, [0; 2], init);
+            }
+            tried += 1;
+        }
+    }
+    assert!(tried >= 20, "{tried}");
 }
