@@ -258,6 +258,15 @@ impl TimeGrid {
         }
     }
 
+    /// The config that is best at the largest size, for all sizes: for calls that have about as many elements or more.
+    #[must_use]
+    pub fn best_of_largest(&self) -> Option<SizeRange> {
+        let all: Vec<usize> = (0..self.configs.len()).collect();
+        let (largest, best) = *self.best(&all).last()?;
+        let row = *all.iter().find(|&&row| self.ns(row, largest) == Some(best))?;
+        Some(self.range(1, None, row, &BTreeSet::from([row]), &all))
+    }
+
     fn range(
         &self,
         from: u64,

@@ -356,6 +356,8 @@ impl<'a> ProblemPacker<'a> {
         let problem = self.problem();
         let mut ranges = if call_use.n_on_device {
             grid.one_for_all().into_iter().collect()
+        } else if uses::only_continues(call_use, &problem) {
+            grid.best_of_largest().into_iter().collect()
         } else {
             grid.ranges([uses::most_kernels(call_use, &problem), self.wish.most].into_iter().flatten().min())
         };

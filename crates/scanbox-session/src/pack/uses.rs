@@ -42,7 +42,7 @@ impl UseSet {
                 let goes = (!call_use.total || problem.mode() != Mode::Reduce)
                     && (!call_use.init_in_memory
                         || problem.init_words().is_some()
-                        || continues(call_use, problem))
+                        || only_continues(call_use, problem))
                     && (!call_use.n_on_device || arguments != ArgumentKind::Baked)
                     && call_use.total >= problem.has_total()
                     && call_use.init_in_memory >= problem.reads_init();
@@ -72,12 +72,12 @@ impl UseSet {
     }
 }
 
-/// Whether a call may be a part of one of more elements than a kernel takes: it begins with the total of the part before
-/// it. The library makes such parts where nobody said an initial value, too.
-fn continues(call_use: CallUse, problem: &Problem) -> bool {
-    let hands_on = call_use.total || problem.mode() == Mode::Reduce;
-    let is_pushed = call_use.arguments == ArgumentKind::Pushed && !call_use.n_on_device;
-    hands_on && is_pushed && !call_use.scratch_overwritten && problem.first_words().is_some()
+/// Whether the calls of a use are just parts of calls of more elements than a kernel takes, which begin with the total of
+/// the part before them: nobody said an initial value. They have as many elements as there may be.
+pub(super) fn only_continues(call_use: CallUse, problem: &Problem) -> bool {
+    let is_scan = problem.mode() != Mode::Reduce;
+    let part = CallUse { total: is_scan, init_in_memory: true, ..CallUse::default() };
+    call_use == part && problem.init_words().is_none() && problem.first_words().is_some()
 }
 
 /// The problem that a use is packed for, of those whose rows there are of the same scan: the one that has most of what
