@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Chained scan with decoupled lookback: one pass over tiles, one tile per workgroup. As kernels/glsl/chained_scan.comp.
 #define HAS_STATES 1
-#define SCANS_IN_LOOPS 0
+#if LOOKBACK == LOOKBACK_PARALLEL || LOOKBACK == LOOKBACK_FALLBACK
+#define REDUCES_IN_LOOPS 1
+#else
+#define REDUCES_IN_LOOPS 0
+#endif
 #include "place.wgsl"
 #include "params.wgsl"
 #include "stages/tile/element.wgsl"

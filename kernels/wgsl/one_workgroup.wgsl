@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // One workgroup scans everything, tile by tile, with a carry from tile to tile. As kernels/glsl/one_workgroup.comp.
 #define HAS_STATES 0
-#define SCANS_IN_LOOPS 1
+#define REDUCES_IN_LOOPS 1
 #include "place.wgsl"
 #include "params.wgsl"
 #include "stages/tile/element.wgsl"

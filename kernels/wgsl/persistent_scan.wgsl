@@ -4,7 +4,7 @@
 // kernels/glsl/persistent_scan.comp: tiles by ticket, taken one round ahead, each workgroup as many as it scans and one
 // more; lookback gather, in which all invocations read the totals since the workgroup's last tile.
 #define HAS_STATES 1
-#define SCANS_IN_LOOPS 1
+#define REDUCES_IN_LOOPS 1
 #include "place.wgsl"
 #include "params.wgsl"
 #include "stages/tile/element.wgsl"

@@ -2,7 +2,7 @@
 // Scan-then-propagate, last passes: each workgroup combines what comes before its tile with every element of it, in
 // place. As kernels/glsl/propagate.comp.
 #define HAS_STATES 0
-#define SCANS_IN_LOOPS 0
+#define REDUCES_IN_LOOPS 0
 #include "place.wgsl"
 #include "params.wgsl"
 #include "stages/tile/element.wgsl"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Every workgroup adds up all elements before its tile itself: nobody waits. As kernels/glsl/recompute_scan.comp.
 #define HAS_STATES 0
-#define SCANS_IN_LOOPS 0
+#define REDUCES_IN_LOOPS 0
 #include "place.wgsl"
 #include "params.wgsl"
 #include "stages/tile/element.wgsl"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Reduce-then-scan, first passes: each workgroup adds up one tile of a level. As kernels/glsl/reduce_tiles.comp.
 #define HAS_STATES 0
-#define SCANS_IN_LOOPS 0
+#define REDUCES_IN_LOOPS 0
 #include "place.wgsl"
 #include "params.wgsl"
 #include "stages/tile/element.wgsl"

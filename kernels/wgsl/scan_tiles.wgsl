@@ -2,7 +2,7 @@
 // Scan-then-propagate, first passes: each workgroup scans one tile of a level on its own. As
 // kernels/glsl/scan_tiles.comp.
 #define HAS_STATES 0
-#define SCANS_IN_LOOPS 0
+#define REDUCES_IN_LOOPS 0
 #include "place.wgsl"
 #include "params.wgsl"
 #include "stages/tile/element.wgsl"

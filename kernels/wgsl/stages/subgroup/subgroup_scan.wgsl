@@ -3,8 +3,8 @@
 // through shared memory. Called by all invocations of the workgroup together; with subgroups, by whole ones.
 //
 // row_reduce(x): the x of all, in all of them. row_scan(x): what comes before each, and that.
-// In kernels that scan tile after tile (SCANS_IN_LOOPS), shuffles stand in the loop that reductions stand in, which a
-// driver goes wrong on (configs/known_issues.toml): there, a reduction is a row of shuffles, too.
+// In kernels that scan tile after tile, or look back at window after window (REDUCES_IN_LOOPS), reductions stand in a
+// loop, which a driver goes wrong on (configs/known_issues.toml): there, a reduction is a row of shuffles.
 // subgroup_scan(items): turns the items of a subgroup into their scan; returns their total, in all its invocations.
 //
 // SUBGROUP_SCAN_OPERATION: row after row, each by one subgroup operation; WGSL has them for sums and products alone, so
@@ -21,7 +21,7 @@ struct Row { before: Element, total: Element }
 #define MOST_STEPS 7
 
 fn row_reduce(x: Element) -> Element {
-#if SCANS_IN_LOOPS && NVIDIA_REDUCTIONS_BESIDE_SHUFFLES
+#if REDUCES_IN_LOOPS && NVIDIA_REDUCTIONS_BESIDE_SHUFFLES
     var total = x;
 #for k in 0..MOST_STEPS
         if ((1u << k) < subgroup_length) { total = combine(total, subgroupShuffleXor(total, 1u << k)); }
