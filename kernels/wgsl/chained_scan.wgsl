@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Chained scan with decoupled lookback: one pass over tiles, one tile per workgroup. As kernels/glsl/chained_scan.comp.
 #define HAS_STATES 1
-#if LOOKBACK == LOOKBACK_PARALLEL || LOOKBACK == LOOKBACK_FALLBACK
+// Sums of parallel lookbacks are right, and faster, by subgroupAdd.
+#if LOOKBACK == LOOKBACK_FALLBACK || LOOKBACK == LOOKBACK_PARALLEL && OPERATOR != OPERATOR_ADD
 #define REDUCES_IN_LOOPS 1
 #else
 #define REDUCES_IN_LOOPS 0

@@ -355,17 +355,20 @@ fn the_generator_says_what_is_wrong_and_where() {
 fn kernels_with_loops_reduce_by_shuffles() {
     let device = webgpu(32, 32);
     let sum = Problem::default();
-    for (label, n, concerned) in [
-        ("pers.b2.vec4.gather.sub.striped.early.wg512.u4", 1 << 22, &["persistent_scan.wgsl"][..]),
-        ("rts.b2.vec4.none.sub.striped.wg512", 1 << 20, &["one_workgroup.wgsl"]),
-        ("b4.vec4.par.sub.striped.early.wg512", 1 << 20, &["chained_scan.wgsl"]),
-        ("b4.vec4.fallback.sub.striped.early.wg512", 1 << 20, &["chained_scan.wgsl"]),
-        ("b4.vec4.gather.sub.striped.early.wg512", 1 << 20, &[]),
+    let maximum =
+        Problem::new(Mode::Inclusive, Element::U32, Operator::Max, None, Placement::OutOfPlace).unwrap();
+    for (label, n, problem, concerned) in [
+        ("pers.b2.vec4.gather.sub.striped.early.wg512.u4", 1 << 22, sum, &["persistent_scan.wgsl"][..]),
+        ("rts.b2.vec4.none.sub.striped.wg512", 1 << 20, sum, &["one_workgroup.wgsl"]),
+        ("b4.vec4.par.sub.striped.early.wg512", 1 << 20, sum, &[]),
+        ("b4.vec4.par.sub.striped.early.wg512", 1 << 20, maximum, &["chained_scan.wgsl"]),
+        ("b4.vec4.fallback.sub.striped.early.wg512", 1 << 20, sum, &["chained_scan.wgsl"]),
+        ("b4.vec4.gather.sub.striped.early.wg512", 1 << 20, maximum, &[]),
     ] {
-        let plan = catalog::plan(&label.parse().unwrap(), &sum, n, &device).unwrap();
+        let plan = catalog::plan(&label.parse().unwrap(), &problem, n, &device).unwrap();
         let reduces = |shader: &Shader| {
             let text = WgslSources::embedded().generate(shader).unwrap();
-            text.contains("subgroupAdd(x)")
+            text.contains("subgroupAdd(x)") || text.contains("subgroupMax(x)")
         };
         for Pass { shader, .. } in plan.passes.iter().filter(|pass| pass.shader.root != "fill.wgsl") {
             assert_eq!(reduces(shader), !concerned.contains(&shader.root), "{label}, {}", shader.root);

@@ -13,9 +13,9 @@ struct Window {
 // nvidia-reductions-beside-shuffles in configs/known_issues.toml.
 fn last_lane(votes: vec4<u32>) -> u32 {
     var last = 0u;
-    for (var word = 0u; word < 4u; word++) {
-        if (votes[word] != 0u) { last = 32u * word + firstLeadingBit(votes[word]) + 1u; }
-    }
+#for word in 0..4
+        last = select(last, 32u * word + firstLeadingBit(votes[word]) + 1u, votes[word] != 0u);
+#endfor
     return last;
 }
 
