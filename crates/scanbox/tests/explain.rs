@@ -136,6 +136,7 @@ fn what_stands_on_a_screen_is_explained() {
         "canary",
         "transfer",
         "sees",
+        "slower alone",
         "n-on-device",
         "any-element",
         "pushed",

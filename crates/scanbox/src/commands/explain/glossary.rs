@@ -244,6 +244,11 @@ pub const GLOSSARY: &[GlossaryEntry] = &[
         "Times of a call, in microseconds (us) or nanoseconds (ns). Steady, \
         the default: one of many dependent calls back to back. Span: one call between two timestamps.",
     ),
+    (
+        &["slower alone", "slower"],
+        "In `scanbox compare`, how many of the configs in both sweeps lost more than noise by their one time in each. It decides \
+         nothing: a winner can be SLOWER by all rows, by turns or by confirmed times where this is 0.",
+    ),
     (&["spins"], "How often invocations read a tile state that was not there yet."),
     (&["subject"], "What is measured: a config, a copy, or another implementation."),
     (
@@ -271,7 +276,7 @@ pub const GLOSSARY: &[GlossaryEntry] = &[
         "Two neighbouring blocks of one config, one of each program: `compare --pairs` measures so.",
     ),
     (
-        &["twin", "slower"],
+        &["twin"],
         "The calls of the timed path once more, untimed and compared: they show that timed calls were right.",
     ),
     (
