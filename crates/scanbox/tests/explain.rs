@@ -142,6 +142,17 @@ fn what_stands_on_a_screen_is_explained() {
         "pushed",
         "portable",
         "line",
+        "operator",
+        "laws",
+        "law",
+        "draw",
+        "transform",
+        "transforms",
+        "transform_input",
+        "combine",
+        "identity",
+        "commutative",
+        "tolerance",
     ] {
         assert!(json(&[word])["meanings"][0]["text"].as_str().unwrap().len() > 30, "{word}");
     }
