@@ -249,7 +249,7 @@ fn write_facts(ending: &SweepEnding<'_>, width: Option<usize>, out: &mut dyn Wri
         }
         // A set-up that takes longer than the budget ends it again.
         End::Budget if !during.is_empty() => {
-            (format!("the budget is spent{during}; to continue, run with a longer --budget:"), this)
+            (format!("the budget is spent{during}; a longer --budget measures more; to continue, run:"), this)
         }
         End::Budget => ("the budget is spent; to continue, run:".to_owned(), this),
         End::Interrupted => (format!("interrupted{during}; to continue, run:"), this),
