@@ -20,6 +20,8 @@ use super::document::{Document, Format};
 use super::grid::{Grid, GridColumn, Style};
 use super::terminal::fold;
 
+/// The column of how many single configs look slower.
+const SLOWER_ALONE: &str = "slower alone";
 /// Single configs that are named in a table.
 const CONFIGS_SHOWN: usize = 5;
 
@@ -138,8 +140,11 @@ fn text(report: &CompareReport<'_>, style: Style, out: &mut impl Write) -> io::R
     } else {
         "ideal: the ideal line, the best config of each size"
     };
-    let slower = match drawn.has("slower") {
-        true => "; slower: how many configs are slower, of those in both sweeps",
+    let slower = match drawn.has(SLOWER_ALONE) {
+        true => {
+            "; slower alone: how many configs, of those in both sweeps, lost more than noise by their one time in each \
+             sweep; it decides nothing, and can be 0 beside SLOWER, which more measurements show"
+        }
         false => "",
     };
     let legend = format!(
@@ -219,7 +224,7 @@ fn grid(comparison: &Comparison) -> Grid {
         GridColumn::words("kernel"),
         GridColumn::numbers("%"),
         GridColumn::numbers("sees"),
-        GridColumn::numbers("slower").expendable(1),
+        GridColumn::numbers(SLOWER_ALONE).expendable(1),
         GridColumn::words("best config now").expendable(2),
     ]);
     let told = |change: &LineChange| change.limit.map_or_else(String::new, limit);

@@ -122,22 +122,44 @@ impl PackContents<'_> {
             }
             writeln!(out, "{}", grid.draw(style))?;
         }
-        let mut others: BTreeMap<(u32, String, String), (&ChoiceTable, Vec<String>)> = BTreeMap::new();
+        self.others(problem, style, out)?;
+        self.portable(problem, style, out)
+    }
+
+    /// Uses that no sweep measures as they are: a row for each, with the number of its kernels, which most share.
+    fn others(&self, problem: &PackProblem, style: Style, out: &mut dyn Write) -> io::Result<()> {
+        let mut sets: Vec<String> = Vec::new();
+        let mut uses = Grid::new([
+            GridColumn::words("use"),
+            GridColumn::words("needs"),
+            GridColumn::numbers("loss"),
+            GridColumn::numbers("set"),
+        ]);
+        let mut kernels = Grid::new([
+            GridColumn::numbers("set"),
+            GridColumn::numbers("from n"),
+            GridColumn::words("kernel"),
+        ]);
         for table in problem.measured.iter().filter(|table| !is_swept(table)) {
-            let key = (table.needs.bits(), self.labels(table), loss_text(table));
-            let (_, uses) = others.entry(key).or_insert_with(|| (table, Vec::new()));
-            uses.push(table.call_use.to_string());
+            let labels = self.labels(table);
+            let place = sets.iter().position(|set| *set == labels).unwrap_or_else(|| {
+                sets.push(labels);
+                for (at, range) in table.breakpoints.iter().enumerate() {
+                    let number = if at == 0 { sets.len().to_string() } else { String::new() };
+                    kernels.push([number, size_label(range.from), self.label(range)]);
+                }
+                sets.len() - 1
+            });
+            let (needs, loss) = (table.needs.to_string(), percent(worst_loss(table)));
+            uses.push([table.call_use.to_string(), needs, loss, (place + 1).to_string()]);
         }
-        if !others.is_empty() {
-            writeln!(out, "\nOther uses:")?;
+        if sets.is_empty() {
+            return Ok(());
         }
         let width = if let Style::Text { width } = style { width } else { None };
-        for ((_, labels, loss), (table, uses)) in others {
-            let head = format!("{labels}, needs {}; {loss}:", table.needs);
-            writeln!(out, "{}", fold("  ", &head, 2, width))?;
-            writeln!(out, "{}", fold("    ", &uses.join(", "), 4, width))?;
-        }
-        self.portable(problem, style, out)
+        let head = "Other uses, with their worst loss where it was measured, and their set of kernels:";
+        writeln!(out, "\n{}\n{}", fold("", head, 0, width), uses.draw(style))?;
+        writeln!(out, "\nThe sets:\n{}", kernels.draw(style))
     }
 
     /// The kernels for devices that nobody measured: for each, which subgroup sizes it is there for, and how many uses.
@@ -219,11 +241,15 @@ impl SizeLosses {
     }
 }
 
-/// What a table loses at its worst size.
-fn loss_text(table: &ChoiceTable) -> String {
+/// What a table loses at its worst size, in parts per million, where that was measured.
+fn worst_loss(table: &ChoiceTable) -> Option<u32> {
     let worst = table.breakpoints.iter().map(|range| range.worst_loss_ppm);
-    let worst = worst.collect::<Option<Vec<u32>>>().and_then(|all| all.into_iter().max());
-    worst.map_or_else(
+    worst.collect::<Option<Vec<u32>>>()?.into_iter().max()
+}
+
+/// The same in words.
+fn loss_text(table: &ChoiceTable) -> String {
+    worst_loss(table).map_or_else(
         || "worst loss not measured".to_owned(),
         |worst| format!("worst loss {}", percent(Some(worst))),
     )

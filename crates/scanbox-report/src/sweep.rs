@@ -247,7 +247,11 @@ fn write_facts(ending: &SweepEnding<'_>, width: Option<usize>, out: &mut dyn Wri
             let words = [program.as_str(), "analyze", &path.to_string_lossy(), "--metric", "squared"];
             (String::new(), paste::line(words))
         }
-        End::Budget => (format!("the budget is spent{during}; to continue, run:"), this),
+        // A set-up that takes longer than the budget ends it again.
+        End::Budget if !during.is_empty() => {
+            (format!("the budget is spent{during}; a longer --budget measures more; to continue, run:"), this)
+        }
+        End::Budget => ("the budget is spent; to continue, run:".to_owned(), this),
         End::Interrupted => (format!("interrupted{during}; to continue, run:"), this),
         End::DeviceUnusable => (format!("{program} doctor; then, to continue, run:"), this),
     };

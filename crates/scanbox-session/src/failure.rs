@@ -72,8 +72,8 @@ impl Cause {
 /// What ends a run on the side of its supervisor.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
-    /// The run had to stop before its device was open.
-    #[error("{} before the device was open; to continue, run the same command again", if *.0 == End::Budget { "the budget was spent" } else { "interrupted" })]
+    /// The run had to stop before anything could be measured: while its device was opened, or asked what it keeps.
+    #[error("{}", stopped_text(*.0))]
     Stopped(End),
     /// Somebody else holds a lock.
     #[error("{what} ({holder}); {advice}")]
@@ -93,6 +93,19 @@ pub enum SessionError {
         /// What kind of thing is to blame.
         cause: Cause,
     },
+}
+
+/// What is said of a run that came no further than its set-up.
+fn stopped_text(end: End) -> &'static str {
+    match end {
+        End::Budget => {
+            "the budget ended in the set-up, while the device was opened or asked what it keeps: nothing was measured; run \
+             the same command again with a longer --budget"
+        }
+        _ => {
+            "interrupted in the set-up, before anything was measured; to continue, run the same command again"
+        }
+    }
 }
 
 /// What ends the work of a worker before its end.

@@ -9,6 +9,7 @@
 mod chosen;
 mod draft;
 pub mod fresh;
+mod left_out;
 mod portable;
 mod uses;
 
@@ -36,6 +37,7 @@ use crate::device::inform;
 use self::draft::DraftTable;
 
 pub use self::chosen::chosen;
+pub use self::left_out::Unpromised;
 pub use self::uses::UseSet;
 
 /// What goes level by level, and needs nothing.
@@ -79,7 +81,9 @@ pub struct PackMade {
     pub pack: Pack,
     /// What ordinary calls lose in each set of promises.
     pub tiers: Vec<TierLoss>,
-    /// What whoever asked for it should know.
+    /// What more promises would ship.
+    pub unpromised: Vec<Unpromised>,
+    /// What whoever asked for it should know: what rows of more kernels would change.
     pub warnings: Vec<String>,
     /// What its modules were compiled from, by their places.
     pub shaders: Vec<Shader>,
@@ -124,7 +128,7 @@ pub fn pack(rows: &[PackRows<'_>], wish: &PackWish) -> anyhow::Result<PackMade> 
         let packed = ProblemPacker::new(*rows, wish).pack(&problems, &mut builder, &mut made)?;
         uses::join(&mut made.problems, packed);
     }
-    let Collected { problems, times, tiers, warnings } = made;
+    let Collected { problems, times, tiers, unpromised, warnings } = made;
     let newest = rows.iter().map(|rows| &rows.table.newest_utc).max();
     let origin = PackOrigin {
         kernel_hash: first.compiler.kernel_hash(),
@@ -133,7 +137,7 @@ pub fn pack(rows: &[PackRows<'_>], wish: &PackWish) -> anyhow::Result<PackMade> 
     };
     let shaders = builder.shaders();
     let pack = builder.pack(origin, problems, times)?;
-    Ok(PackMade { pack, tiers, warnings, shaders })
+    Ok(PackMade { pack, tiers, unpromised, warnings, shaders })
 }
 
 /// A pack of kernels that run on any device with subgroups of one of the sizes that are wished for. Nothing in it was
@@ -184,6 +188,7 @@ struct Collected {
     problems: Vec<PackProblem>,
     times: Vec<PackTime>,
     tiers: Vec<TierLoss>,
+    unpromised: Vec<Unpromised>,
     warnings: Vec<String>,
 }
 
@@ -264,38 +269,15 @@ impl<'a> ProblemPacker<'a> {
         if twins {
             made.warnings.push(format!(
                 "{}: the host counts the calls of kernels with pushed arguments in these rows, and of a recording that \
-                 stays nobody does: their twins with reset turn are shipped, whose times nobody has measured; `scanbox sweep \
-                 --space handover` measures them",
+                 stays nobody does: their twins with reset turn are shipped, whose times nobody has measured",
                 problem.title()
             ));
         }
         self.warn_of_missing(&drafts, made);
+        made.unpromised.extend(self.unpromised());
         let measured = self.add(builder, made, drafts)?;
         let portable = portable::tables(builder, self.rows.compiler, problem, self.rows.device, self.wish)?;
         Ok(PackProblem { scan: scan_problem(&problem), measured, portable })
-    }
-
-    /// Says which ordinary uses no row is about.
-    fn warn_of_missing(&self, drafts: &[DraftTable], made: &mut Collected) {
-        let problem = self.problem();
-        let uses = self.wish.uses.uses(&problem).into_iter();
-        for call_use in uses.filter(|&one| uses::is_ordinary(one, &problem)) {
-            let word = match call_use.arguments {
-                ArgumentKind::Pushed => Arguments::Push,
-                ArgumentKind::Line => Arguments::Block,
-                // Few sweeps bake arguments, and few programs can use what they find.
-                ArgumentKind::Baked => continue,
-            };
-            for &tier in &self.wish.tiers {
-                if !drafts.iter().any(|draft| draft.call_use == call_use && tier.has(draft.needs)) {
-                    made.warnings.push(format!(
-                        "{}: no row is of a kernel with arguments {word} that can be shipped and needs {tier}; `scanbox sweep \
-                         --space handover` measures some",
-                        problem.title()
-                    ));
-                }
-            }
-        }
     }
 
     /// What a config is shipped as; `None` where it is for another use.

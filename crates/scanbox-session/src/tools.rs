@@ -70,7 +70,7 @@ impl Tools {
     /// When the sources cannot be read.
     pub fn compiler(&self) -> anyhow::Result<Compiler> {
         if let Some(folder) = &self.kernels {
-            check_kernels(folder)?;
+            check_kernels(folder, self.api)?;
         }
         tracing::debug!(kernels = ?self.kernels, cache = ?self.cache, assumed = ?self.assume, "the tools");
         let spirv = self.cache.as_ref().map(|folder| folder.join("spirv"));
@@ -133,15 +133,41 @@ impl Tools {
     }
 }
 
-/// Whether a folder is one of kernel sources: what has no shader at all is named before every config fails of it.
-fn check_kernels(folder: &Path) -> anyhow::Result<()> {
-    let is_shader = |path: &Path| path.extension().is_some_and(|ending| ending == "comp" || ending == "wgsl");
+/// The sources that an API takes: their language, the folder of the repository's own, the ending of their root shaders.
+fn language(api: Api) -> (&'static str, &'static str, &'static str) {
+    match api {
+        Api::Vulkan => ("GLSL", "glsl", "comp"),
+        Api::WebGpu => ("WGSL", "wgsl", "wgsl"),
+    }
+}
+
+/// Whether a folder has a shader in it that ends so.
+fn has_shader(folder: &Path, ending: &str) -> std::io::Result<bool> {
+    let mut entries = std::fs::read_dir(folder)?.flatten();
+    Ok(entries.any(|entry| entry.path().extension().is_some_and(|found| found == ending)))
+}
+
+/// The folder of the sources that an API takes: one that has none may have them in a folder by the name of their
+/// language, as the folder `kernels` of the repository.
+#[must_use]
+pub fn kernel_folder(folder: PathBuf, api: Api) -> PathBuf {
+    let (_, name, ending) = language(api);
+    let below = folder.join(name);
+    let is_meant =
+        !has_shader(&folder, ending).unwrap_or(false) && has_shader(&below, ending).unwrap_or(false);
+    if is_meant { below } else { folder }
+}
+
+/// Whether a folder has kernel sources that an API takes: what has none is named before every config fails of it.
+fn check_kernels(folder: &Path, api: Api) -> anyhow::Result<()> {
+    let (language, name, ending) = language(api);
     let place = || format!("kernel sources {}; choose another folder with --kernels", folder.display());
-    let mut entries = std::fs::read_dir(folder).with_context(place)?.flatten();
-    if !entries.any(|entry| is_shader(&entry.path())) {
+    if !has_shader(folder, ending).with_context(place)? {
         bail!(
-            "kernel sources {}: no shader (.comp, .wgsl) is there; choose another folder with --kernels",
-            folder.display()
+            "kernel sources {}: no shader in {language} (.{ending}) is there, nor in {name}/ in it, and {} takes no other; \
+             name a folder like kernels/{name} of scanbox's repository with --kernels",
+            folder.display(),
+            api.title()
         );
     }
     Ok(())
@@ -176,5 +202,37 @@ pub fn try_operator(
         }
         Some(error) => Err(format!("--operator {}: {error}", file.source().path)),
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Row by row: the files of a folder, and where the sources are that each API takes of it.
+    #[test]
+    fn sources_of_both_languages_are_found_by_the_api() {
+        let check = |files: &[&str], glsl: &str, wgsl: &str| {
+            let place = tempfile::tempdir().unwrap();
+            for file in files {
+                let path = place.path().join(file);
+                std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+                std::fs::write(path, "").unwrap();
+            }
+            for (api, expected) in [(Api::Vulkan, glsl), (Api::WebGpu, wgsl)] {
+                let found = kernel_folder(place.path().to_owned(), api);
+                assert_eq!(
+                    found.strip_prefix(place.path()).unwrap(),
+                    Path::new(expected),
+                    "{files:?}, {api}"
+                );
+                let is_there = files.iter().any(|file| place.path().join(file).parent() == Some(&*found));
+                assert_eq!(check_kernels(&found, api).is_ok(), is_there, "{files:?}, {api}");
+            }
+        };
+        check(&["glsl/copy.comp", "wgsl/copy.wgsl"], "glsl", "wgsl");
+        check(&["copy.comp", "copy.wgsl"], "", "");
+        check(&["copy.comp", "copy.wgsl", "glsl/copy.comp", "wgsl/copy.wgsl"], "", "");
+        check(&[], "", "");
     }
 }

@@ -7,7 +7,7 @@ use clap::parser::ValueSource;
 use clap::{ArgAction, ArgMatches, CommandFactory, Parser, Subcommand};
 use scanbox_model::api::Api;
 use scanbox_model::safe_devices::Guarantee;
-use scanbox_session::tools::{Browser, Tools};
+use scanbox_session::tools::{Browser, Tools, kernel_folder};
 
 use crate::args::FOR_ALL;
 use crate::args::sharing::is_wait;
@@ -23,7 +23,8 @@ use crate::exit::UsageError;
 #[derive(Debug, Parser)]
 #[command(version, max_term_width = crate::exit::HELP_WIDTH, after_help = crate::exit::help())]
 pub struct Cli {
-    /// Compile kernels from the sources in this folder instead of the built-in ones
+    /// Compile kernels from the sources in this folder instead of the built-in ones: a folder like kernels/glsl of
+    /// scanbox's repository (kernels/wgsl for --api webgpu), or one that has it as glsl/ (wgsl/)
     #[arg(help_heading = FOR_ALL, long, global = true, value_name = "DIR", env = "SCANBOX_KERNELS")]
     pub kernels: Option<PathBuf>,
 
@@ -67,7 +68,7 @@ impl Cli {
             directories::ProjectDirs::from("", "", "scanbox").map(|folders| folders.cache_dir().to_owned())
         });
         Tools {
-            kernels: self.kernels.clone(),
+            kernels: self.kernels.clone().map(|folder| kernel_folder(folder, self.api)),
             cache,
             assume: self.assume.clone(),
             api: self.api,

@@ -136,11 +136,23 @@ fn what_stands_on_a_screen_is_explained() {
         "canary",
         "transfer",
         "sees",
+        "slower alone",
         "n-on-device",
         "any-element",
         "pushed",
         "portable",
         "line",
+        "operator",
+        "laws",
+        "law",
+        "draw",
+        "transform",
+        "transforms",
+        "transform_input",
+        "combine",
+        "identity",
+        "commutative",
+        "tolerance",
     ] {
         assert!(json(&[word])["meanings"][0]["text"].as_str().unwrap().len() > 30, "{word}");
     }

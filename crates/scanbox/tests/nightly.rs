@@ -362,9 +362,16 @@ fn formats_and_exit_codes() {
         assert!(all.contains(text), "{args:?}: {all}");
     };
     check(&["base.csv", "new.csv"], 6, "SLOWER: +");
-    check(&["base.csv", "base.csv"], 0, "SAME: no size is slower by more than 3 %");
+    check(&["base.csv", "base.csv"], 0, "SAME: no size is slower by more than 3 %; a loss of ");
+    check(&["base.csv", "base.csv"], 0, " % or more would have been seen\n");
     check(&["base.csv", "new.csv", "--threshold", "20%"], 0, "SAME: no size is slower by more than 20 %");
     check(&["new.csv", "base.csv"], 0, "FASTER: at 2^16");
+    check(&["base.csv", "new.csv"], 6, "  slower alone  ");
+    check(
+        &["base.csv", "new.csv"],
+        6,
+        "; slower alone: how many configs, of those in both sweeps, lost more than noise",
+    );
     check(&["none.csv", "new.csv"], 7, "no base: none.csv is not there");
     check(&["base.csv", "none.csv"], 1, "none.csv");
     check(&["base.csv"], 2, "NEW");

@@ -226,7 +226,15 @@ fn an_operator_that_is_none_is_told_once() {
         assert_eq!(ran.code, Some(5), "{command:?}: {}{}", ran.stdout, ran.stderr);
         let told = format!("{}{}", ran.stdout, ran.stderr);
         assert_eq!(told.matches("operator minus").count(), 1, "{command:?}: {told}");
-        for part in ["error: operator minus: ", "not so for x = {scale = ", "combine(identity(), x) = {"] {
+        let parts = [
+            "error: operator minus: identity() is not the identity of combine\n",
+            "\n  law    combine(identity(), x) and combine(x, identity()) must be x\n",
+            "\n  for    x = {scale = ",
+            "\n  gave   combine(identity(), x) = {",
+            "\n         combine(x, identity()) = {",
+            "\n  to do  have identity() make the element that changes no other one, or change combine\n",
+        ];
+        for part in parts {
             assert!(told.contains(part), "{command:?}: no `{part}` in {told}");
         }
         assert!(!told.contains("goes on"), "{told}");

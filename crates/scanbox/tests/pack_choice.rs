@@ -129,9 +129,20 @@ fn what_no_row_is_about_is_chosen_by_rows_all_the_same() {
         let lost = first.breakpoints.iter().map(|range| range.worst_loss_ppm).max().flatten();
         assert_eq!((kernels(first), lost), (count, loss), "{call_use}");
     }
-    for part in ["needs progress; worst loss 50.0 %:", "needs progress; worst loss not measured:"] {
-        assert!(said.contains(part), "{part}: {said}");
-    }
+    // A use that no sweep measures has one row, with the number of its kernels.
+    let (_, uses) = said.split_once("\nOther uses, ").unwrap();
+    let (uses, sets) = uses.split_once("\nThe sets:\n").unwrap();
+    let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let set_of = |begin: &str| {
+        let found: Vec<_> = uses.lines().map(words).filter(|row| row.join(" ").starts_with(begin)).collect();
+        assert_eq!(found.len(), 1, "{begin}: {uses}");
+        found[0].last().unwrap().clone()
+    };
+    let alone = set_of("pushed n-on-device progress 50.0 % ");
+    assert_eq!(set_of("pushed n-on-device total progress "), alone, "{uses}");
+    assert_ne!(set_of("pushed total progress "), alone, "{uses}");
+    let begins = sets.lines().map(words).filter(|row| row.first() == Some(&alone)).count();
+    assert_eq!(begins, 1, "{sets}");
     // At each size: what needs nothing takes twice as long as the best that progress has, which is the best of all.
     let row = |line: &&str| {
         line.split_whitespace().collect::<Vec<_>>().join(" ") == "2^11 100.0 % 100.0 % 0.0 % 0.0 %"
@@ -148,4 +159,26 @@ fn more_promises_have_a_table_where_they_are_worth_it() {
     assert_eq!(needs(&tables, PLAIN), [Promises::PROGRESS, Promises::NONE]);
     // With few kernels, half of the sizes gain 3 %.
     assert_eq!(needs(&tables, CallUse { any_element: true, ..PLAIN }), [Promises::NONE]);
+}
+
+/// Where analyze names kernels that a pack leaves out, the pack says which promises they need, and how to make them.
+#[test]
+fn fastest_kernels_that_need_more_promises_are_told() {
+    let place = swept(2000);
+    let check = |promises: &[&str], told: Option<&str>| {
+        let (_, said) = packed(&place, promises);
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        let left_out = "the fastest measured kernel is left out";
+        assert_eq!(said.contains(left_out), told.is_some(), "{promises:?}: {said}");
+        assert!(said.contains(told.unwrap_or_default()), "{promises:?}: {said}");
+    };
+    check(&[], None);
+    check(&["--promises", "progress"], None);
+    check(
+        &["--promises", "none"],
+        Some(
+            "inclusive u32 add: at 4 of 4 sizes the fastest measured kernel is left out, as it needs promises that were not \
+             given (progress); --promises none,progress adds such kernels.",
+        ),
+    );
 }

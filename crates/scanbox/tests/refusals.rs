@@ -94,6 +94,14 @@ fn a_dry_run_refuses_what_the_run_refuses_and_writes_nothing() {
             &["kernel sources empty", "no shader", "--kernels"],
         ),
         row(nothing, &["--kernels", "nowhere"], 1, &["kernel sources nowhere"]),
+        row(
+            |place| {
+                write(place, "shader.wgsl", "");
+            },
+            &["--kernels", "."],
+            1,
+            &["kernel sources .", "no shader in GLSL (.comp)", "nor in glsl/ in it", "like kernels/glsl"],
+        ),
         row(nothing, &["--operator", "nowhere.glsl"], 2, &["nowhere.glsl"]),
     ];
     let complete = Place::in_memory("");

@@ -24,45 +24,58 @@ const NOWHERE: u32 = u32::MAX;
 
 /// A law that an operator has to keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OperatorLaw {
-    /// Its bit in the first word of the report (`operator_check.comp`).
+pub struct Law {
+    /// Its bit in the first word of a report (`laws.glsl`, `operator_check.comp`, `operator_laws.comp`).
     pub bit: u32,
-    /// What it says.
-    pub text: &'static str,
+    /// What is wrong where it does not hold.
+    pub broken: &'static str,
+    /// What must be.
+    pub must: &'static str,
+    /// What to change in the file.
+    pub mend: &'static str,
+}
+
+const IDENTITY: Law = Law {
+    bit: 4,
+    broken: "identity() is not the identity of combine",
+    must: "combine(identity(), x) and combine(x, identity()) must be x",
+    mend: "have identity() make the element that changes no other one, or change combine",
+};
+const ASSOCIATIVE: Law = Law {
+    bit: 2,
+    broken: "combine is not associative",
+    must: "combine(combine(a, b), c) and combine(a, combine(b, c)) must be the same",
+    mend: "change combine; if floats only round here, allow it with a larger tolerance = T in place of exact = yes",
+};
+const COMMUTATIVE: Law = Law {
+    bit: 8,
+    broken: "combine is not commutative, as the file says it is",
+    must: "combine(a, b) and combine(b, a) must be the same",
+    mend: "write commutative = no in the file, or change combine",
+};
+
+/// A law as it is checked along an input and its answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OperatorLaw {
+    /// The law.
+    pub law: Law,
     /// The elements that broke it where the check failed at an element: what each is called, whether it is of the
     /// answer, and how many places before that element it stands.
     pub elements: &'static [(&'static str, bool, u64)],
 }
 
-/// A law: its bit in the first word of a report (`laws.glsl`), and what it says.
-type Law = (u32, &'static str);
-
-const IDENTITY: Law = (
-    4,
-    "identity() is not the identity of combine: combine(identity(), x) and combine(x, identity()) must be x",
-);
-const ASSOCIATIVE: Law = (
-    2,
-    "combine is not associative: combine(combine(a, b), c) and combine(a, combine(b, c)) must be the same",
-);
-const COMMUTATIVE: Law = (
-    8,
-    "combine is not commutative, as the file says it is: combine(a, b) and combine(b, a) must be the same",
-);
-
 /// What [`operator_load`] finds out of an input and its answer. The first one that fails explains the others.
 pub const OPERATOR_LAWS: [OperatorLaw; 4] = [
-    OperatorLaw { bit: IDENTITY.0, text: IDENTITY.1, elements: &[("x", false, 0)] },
+    OperatorLaw { law: IDENTITY, elements: &[("x", false, 0)] },
+    OperatorLaw { law: ASSOCIATIVE, elements: &[("a", true, 2), ("b", false, 1), ("c", false, 0)] },
+    OperatorLaw { law: COMMUTATIVE, elements: &[("a", true, 1), ("b", false, 0)] },
     OperatorLaw {
-        bit: ASSOCIATIVE.0,
-        text: ASSOCIATIVE.1,
-        elements: &[("a", true, 2), ("b", false, 1), ("c", false, 0)],
-    },
-    OperatorLaw { bit: COMMUTATIVE.0, text: COMMUTATIVE.1, elements: &[("a", true, 1), ("b", false, 0)] },
-    OperatorLaw {
-        bit: 1,
-        text: "combine is not associative over many elements, or two calls of combine(a, b) differ: all elements one \
-               by one must give what they give in chunks",
+        law: Law {
+            bit: 1,
+            broken: "combine is not associative over many elements, or two calls of combine(a, b) differ",
+            must: "all elements one by one must give what they give in chunks",
+            mend: "have combine depend on its two elements alone; if sums of floats grow, allow a larger tolerance = T",
+        },
         elements: &[("a", true, 1), ("b", false, 0)],
     },
 ];
@@ -70,10 +83,8 @@ pub const OPERATOR_LAWS: [OperatorLaw; 4] = [
 /// A law as it is tried on elements that the file draws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TriedLaw {
-    /// Its bit in the first word of the report (`operator_laws.comp`).
-    pub bit: u32,
-    /// What it says.
-    pub text: &'static str,
+    /// The law.
+    pub law: Law,
     /// What the elements of a sample that broke it are called, and their places among those that are shown.
     pub elements: &'static [(&'static str, u64)],
     /// What came of them, in the same way.
@@ -83,33 +94,37 @@ pub struct TriedLaw {
 /// What [`operator_laws`] tries. The first one that fails explains the others.
 pub const TRIED_LAWS: [TriedLaw; 5] = [
     TriedLaw {
-        bit: 16,
-        text: "draw() makes an element that is not a number: everything behind it would be none, and no error \
-               would show",
+        law: Law {
+            bit: 16,
+            broken: "draw() makes an element that is not a number",
+            must: "each field must be a number: everything behind another one would be none, and no error would show",
+            mend: "have draw() make numbers of its random bits, not take these bits as a float",
+        },
         elements: &[("x", 0)],
         results: &[],
     },
     TriedLaw {
-        bit: IDENTITY.0,
-        text: IDENTITY.1,
+        law: IDENTITY,
         elements: &[("x", 9)],
         results: &[("combine(identity(), x)", 7), ("combine(x, identity())", 8)],
     },
     TriedLaw {
-        bit: 32,
-        text: "combine of elements that draw() makes is not a number",
+        law: Law {
+            bit: 32,
+            broken: "combine of elements that draw() makes is not a number",
+            must: "each field of what elements combine to must be a number",
+            mend: "have draw() make elements that combine to numbers, or change combine",
+        },
         elements: &[("a", 0), ("b", 1), ("c", 2)],
         results: &[("combine(combine(a, b), c)", 3)],
     },
     TriedLaw {
-        bit: ASSOCIATIVE.0,
-        text: ASSOCIATIVE.1,
+        law: ASSOCIATIVE,
         elements: &[("a", 0), ("b", 1), ("c", 2)],
         results: &[("combine(combine(a, b), c)", 3), ("combine(a, combine(b, c))", 4)],
     },
     TriedLaw {
-        bit: COMMUTATIVE.0,
-        text: COMMUTATIVE.1,
+        law: COMMUTATIVE,
         elements: &[("a", 0), ("b", 1)],
         results: &[("combine(a, b)", 5), ("combine(b, a)", 6)],
     },
@@ -238,7 +253,7 @@ pub fn operator_load(
         let words = [word(n), word(chunk_elements)].into_iter().chain(first_words(problem)).collect();
         pass(shader, &bindings, words, invocations)
     };
-    let every = OPERATOR_LAWS.iter().fold(0, |bits, law| bits | law.bit);
+    let every = OPERATOR_LAWS.iter().fold(0, |bits, one| bits | one.law.bit);
     let mut check = operator_check(problem, user, n, every, device);
     let mut passes = vec![
         pass(

@@ -195,10 +195,21 @@ fn no_regression(comparison: &Comparison, question: &CompareQuestion) -> String 
         true => format!(" beside the device, which is {} as a whole", slower_or_faster(device.lost)),
         false => String::new(),
     };
-    match faster.as_slice() {
+    let verdict = match faster.as_slice() {
         [] => format!("SAME{beside}: no size is slower by more than {limit}"),
         [n] => format!("FASTER{beside}: at {}, and no size is slower by more than {limit}", size_label(*n)),
         sizes => format!("FASTER{beside}: at {} sizes, and none is slower by more than {limit}", sizes.len()),
+    };
+    format!("{verdict}{}", seen_from(comparison))
+}
+
+/// From which loss on a comparison would have seen one at any size, in its rows, its winner or the watched kernel.
+fn seen_from(comparison: &Comparison) -> String {
+    let of_lines = comparison.deciding().filter_map(|(_, change)| change.limit);
+    let of_rows = comparison.ideal.iter().filter_map(|change| comparison.judgement.at(change.n)?.limit);
+    match of_lines.chain(of_rows).reduce(f64::max) {
+        Some(loss) => format!("; a loss of {:.1} % or more would have been seen", 100.0 * loss),
+        None => String::new(),
     }
 }
 

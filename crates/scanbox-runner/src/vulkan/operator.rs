@@ -2,7 +2,7 @@
 
 use gpu_allocator::MemoryLocation;
 use scanbox_kernels::catalog::{
-    OPERATOR_LAWS, OperatorLaw, SEEN_DIFFERENT, SHOWN_ELEMENTS, TRIED_LAWS, TriedLaw, operator_check,
+    Law, OPERATOR_LAWS, OperatorLaw, SEEN_DIFFERENT, SHOWN_ELEMENTS, TRIED_LAWS, TriedLaw, operator_check,
     operator_finish, operator_laws, operator_load,
 };
 use scanbox_kernels::input::{Input, InputKind};
@@ -38,18 +38,21 @@ impl VulkanSession {
         self.operator = Some(file.clone());
         self.memory.reserve(problem, SHOWN_ELEMENTS)?;
         self.memory.forget();
-        let every = TRIED_LAWS.iter().fold(0, |bits, law| bits | law.bit);
+        let every = TRIED_LAWS.iter().fold(0, |bits, tried| bits | tried.law.bit);
         let (found, _) = self.report_of(&operator_laws(&user, every, None, &self.gpu.profile))?;
-        let wrong =
-            |reason: String| Failure::new(Status::WrongResult, format!("operator {}: {reason}", user.name));
-        if let Some(law) = TRIED_LAWS.iter().find(|law| found & law.bit != 0) {
-            return Err(wrong(format!("{}; not so for {}", law.text, self.sample(problem, &user, law)?)));
+        if let Some(tried) = TRIED_LAWS.iter().find(|tried| found & tried.law.bit != 0) {
+            let [elements, results] = self.sample(problem, &user, tried)?;
+            return Err(broken(&user, &tried.law, &elements, &results));
         }
         if found & SEEN_DIFFERENT == 0 {
-            let x = self.sample(problem, &user, &TRIED_LAWS[0])?;
-            return Err(wrong(format!(
-                "draw() makes {x} every time, and combining changes nothing: no error would show"
-            )));
+            let [x, _] = self.sample(problem, &user, &TRIED_LAWS[0])?;
+            let reason = format!(
+                "operator {}: draw() makes {} every time, and combining changes nothing: no error would show; have draw() \
+                 use its random bits",
+                user.name,
+                x.join(", ")
+            );
+            return Err(Failure::new(Status::WrongResult, reason));
         }
         if user.tolerance == Tolerance::EXACT {
             return Ok(());
@@ -64,17 +67,22 @@ impl VulkanSession {
     }
 
     /// The elements of the first sample that breaks a law, or of the first one, and what came of them.
-    fn sample(&mut self, problem: &Problem, user: &UserOperator, law: &TriedLaw) -> Result<String, Failure> {
-        let (_, first) = self.report_of(&operator_laws(user, law.bit, None, &self.gpu.profile))?;
+    fn sample(
+        &mut self,
+        problem: &Problem,
+        user: &UserOperator,
+        tried: &TriedLaw,
+    ) -> Result<[Vec<String>; 2], Failure> {
+        let bit = tried.law.bit;
+        let (_, first) = self.report_of(&operator_laws(user, bit, None, &self.gpu.profile))?;
         let first = if first == u32::MAX { 0 } else { first };
-        self.report_of(&operator_laws(user, law.bit, Some(first), &self.gpu.profile))?;
+        self.report_of(&operator_laws(user, bit, Some(first), &self.gpu.profile))?;
         let mut shown = Vec::new();
-        for &(name, place) in law.elements.iter().chain(law.results) {
+        for &(name, place) in tried.elements.iter().chain(tried.results) {
             shown.push(format!("{name} = {}", self.element(problem, true, place)?));
         }
-        let results = shown.split_off(law.elements.len());
-        let results = if results.is_empty() { String::new() } else { format!(": {}", results.join(", ")) };
-        Ok(format!("{}{results}", shown.join(", ")))
+        let results = shown.split_off(tried.elements.len());
+        Ok([shown, results])
     }
 
     /// Fills input and reference memory with the first `n` elements of the input of a user's operator and their
@@ -97,13 +105,13 @@ impl VulkanSession {
         self.memory.reserve(problem, n)?;
         self.memory.forget();
         let (failed, _) = self.report_of(&operator_load(problem, user, input, n, &self.gpu.profile))?;
-        if let Some(law) = OPERATOR_LAWS.iter().find(|law| failed & law.bit != 0) {
+        if let Some(checked) = OPERATOR_LAWS.iter().find(|checked| failed & checked.law.bit != 0) {
             // Where this one fails, not any of them.
-            let check = operator_check(problem, user, n, law.bit, &self.gpu.profile);
+            let check = operator_check(problem, user, n, checked.law.bit, &self.gpu.profile);
             let (_, first) = self.report_of(&check)?;
-            let shown = self.breaking(problem, law, n, u64::from(first))?;
-            let reason = format!("operator {}: {}; {shown}, input {input}", user.name, law.text);
-            return Err(Failure::new(Status::WrongResult, reason));
+            let (mut shown, at) = self.breaking(problem, checked, n, u64::from(first))?;
+            shown.push(format!("at element {at} of input {input}"));
+            return Err(broken(user, &checked.law, &shown, &[]));
         }
         if let Some(finish) = operator_finish(problem, user, n, &self.gpu.profile) {
             self.report_of(&finish)?;
@@ -128,8 +136,14 @@ impl VulkanSession {
     }
 
     /// The elements of `n` that break a law at element `at`, as text. From the last element on, `at` counts from there,
-    /// and what comes before it stands behind it.
-    fn breaking(&mut self, problem: &Problem, law: &OperatorLaw, n: u64, at: u64) -> Result<String, Failure> {
+    /// and what comes before it stands behind it. Also the place of that element.
+    fn breaking(
+        &mut self,
+        problem: &Problem,
+        law: &OperatorLaw,
+        n: u64,
+        at: u64,
+    ) -> Result<(Vec<String>, u64), Failure> {
         let place = |index: u64| if problem.is_reversed() { n - 1 - index } else { index };
         let mut names: Vec<&str> = law.elements.iter().map(|(name, ..)| *name).collect();
         if problem.is_reversed() {
@@ -138,13 +152,13 @@ impl VulkanSession {
         let mut shown = Vec::new();
         for (name, &(_, of_answer, before)) in names.into_iter().zip(law.elements) {
             // What an exclusive scan has combined at last stands one place before its result.
-            let earlier = law.bit == DEFINITION && problem.mode() == Mode::Exclusive && !of_answer;
+            let earlier = law.law.bit == DEFINITION && problem.mode() == Mode::Exclusive && !of_answer;
             shown.push(match at.checked_sub(before + u64::from(earlier)) {
                 Some(index) => format!("{name} = {}", self.element(problem, of_answer, place(index))?),
                 None => format!("{name} = identity()"),
             });
         }
-        Ok(format!("not so for {} at element {}", shown.join(", "), place(at)))
+        Ok((shown, place(at)))
     }
 
     /// An element of the input, or of the answer, as text.
@@ -171,4 +185,18 @@ impl VulkanSession {
         let (got, got_rest) = (word(0) | word(1) << 32, word(2) | word(3) << 32);
         Ok(Mismatch { element: problem.element(), got, got_rest, ..Mismatch::default() }.got())
     }
+}
+
+/// That an operator breaks a law: which, for which elements, what these gave, and what to change, each on lines of its
+/// own.
+fn broken(user: &UserOperator, law: &Law, elements: &[String], results: &[String]) -> Failure {
+    let mut reason = format!("operator {}: {}", user.name, law.broken);
+    let must = [law.must.to_owned()];
+    let mend = [law.mend.to_owned()];
+    for (head, lines) in [("law", &must[..]), ("for", elements), ("gave", results), ("to do", &mend)] {
+        for (place, line) in lines.iter().enumerate() {
+            reason += &format!("\n  {:<6} {line}", if place == 0 { head } else { "" });
+        }
+    }
+    Failure::new(Status::WrongResult, reason)
 }

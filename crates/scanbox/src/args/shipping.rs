@@ -44,9 +44,10 @@ pub struct RowArgs {
     #[arg(long)]
     pub other_sources: bool,
 
-    /// Whether the command has measured the rows itself, and says what of them is not there.
+    /// Of a command that has measured the rows itself, and says what of them is not there: what measures more of them;
+    /// nothing where nothing does.
     #[arg(skip)]
-    pub are_own: bool,
+    pub of_own: Option<&'static str>,
 }
 
 /// A set of promises: `none`, `progress`, `progress+workgroup-order`.
@@ -143,7 +144,7 @@ pub fn made(files: &[PathBuf], args: &RowArgs, wish: &PackWish, tools: &Tools) -
         Some(file) => compiler.with_operator(file.clone()),
         None => compiler,
     };
-    let rows = Rows::read(files, args.are_own, tools, &mut warnings)?;
+    let rows = Rows::read(files, args.of_own.is_some(), tools, &mut warnings)?;
     let first = rows.one_device()?;
     let tables: Vec<&DeviceTable> =
         rows.tables.devices.iter().filter(|table| !table.sizes.is_empty()).collect();
@@ -174,8 +175,9 @@ pub fn made(files: &[PathBuf], args: &RowArgs, wish: &PackWish, tools: &Tools) -
     }
     tools.warn_of_cache();
     let made = pack(&packed, wish)?;
+    let helps = args.of_own.unwrap_or("; `scanbox sweep --space handover` measures some");
     for warning in &made.warnings {
-        note(&format!("warning: {warning}"));
+        note(&format!("warning: {warning}{helps}"));
     }
     Ok(made)
 }

@@ -17,7 +17,7 @@ use scanbox_runner::packed::PackVerdict;
 use scanbox_session::lock::Sharing;
 use scanbox_session::notes::note;
 use scanbox_session::pack::fresh::changed;
-use scanbox_session::pack::{PackWish, TierLoss, UseSet, for_any_device};
+use scanbox_session::pack::{PackMade, PackWish, TierLoss, Unpromised, UseSet, for_any_device};
 use scanbox_session::pack_check::{self, PackChecked};
 use scanbox_session::tools::Tools;
 
@@ -143,10 +143,10 @@ fn write(args: &PackArgs, path: &Path, tools: &Tools) -> anyhow::Result<Exit> {
     };
     if !args.any_device.is_empty() {
         let pack = for_any_device(&args.any_device, &tools.compiler()?, &wish)?;
-        return finish(&pack, &output, path, &[], args.format);
+        return finish(&pack, &output, path, &PackTold::default(), args.format);
     }
     let made = made(&args.files, &args.rows, &wish, tools)?;
-    finish(&made.pack, &output, path, &made.tiers, args.format)
+    finish(&made.pack, &output, path, &PackTold::of(&made, &args.promises), args.format)
 }
 
 /// Writes a pack, and says what is in it.
@@ -157,7 +157,7 @@ pub fn finish(
     pack: &Pack,
     output: &Output,
     path: &Path,
-    tiers: &[TierLoss],
+    told: &PackTold,
     format: Format,
 ) -> anyhow::Result<Exit> {
     let bytes = pack.write();
@@ -166,10 +166,42 @@ pub fn finish(
     if Kind::of(path).is_ok_and(|kind| kind == Kind::Stream) {
         return Ok(Exit::Done);
     }
-    let (name, remarks) = (path.display().to_string(), tiers.iter().map(told).collect::<Vec<_>>());
-    let losses = losses(tiers);
-    let contents = PackContents { name: &name, bytes: bytes.len(), pack, losses: &losses, remarks: &remarks };
+    let name = path.display().to_string();
+    let PackTold { losses, remarks } = told;
+    let contents = PackContents { name: &name, bytes: bytes.len(), pack, losses, remarks };
     answered(print(&contents, format), Exit::Done)
+}
+
+/// What is told of a pack beside what is in it.
+#[derive(Debug, Default)]
+pub struct PackTold {
+    losses: Vec<SizeLosses>,
+    remarks: Vec<String>,
+}
+
+impl PackTold {
+    /// Of one that was made of rows for these sets of promises.
+    pub fn of(made: &PackMade, promises: &[Promises]) -> Self {
+        let unpromised = made.unpromised.iter().map(|unpromised| unpromised_told(unpromised, promises));
+        Self { losses: losses(&made.tiers), remarks: made.tiers.iter().map(told).chain(unpromised).collect() }
+    }
+}
+
+/// That kernels which analyze names are left out, and which option ships them, as a sentence.
+fn unpromised_told(unpromised: &Unpromised, promises: &[Promises]) -> String {
+    let Unpromised { problem, sizes, of, needs } = unpromised;
+    let word = |set: &Promises| match *set {
+        Promises::NONE => "none".to_owned(),
+        set => set.words().collect::<Vec<_>>().join("+"),
+    };
+    let sets: Vec<String> = promises.iter().chain(needs).map(word).collect();
+    format!(
+        "{}: at {sizes} of {of} sizes the fastest measured kernel is left out, as it needs promises that were not given \
+         ({}); --promises {} adds such kernels.",
+        problem.title(),
+        needs.iter().map(word).collect::<Vec<_>>().join(" or "),
+        sets.join(",")
+    )
 }
 
 /// What a set of promises costs, as a sentence.

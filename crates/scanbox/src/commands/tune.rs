@@ -25,7 +25,7 @@ use scanbox_session::signals::is_asked_to_stop;
 use scanbox_session::store::rows_before;
 use scanbox_session::tools::Tools;
 
-use super::pack::{exit_of, finish, report, tried};
+use super::pack::{PackTold, exit_of, finish, report, tried};
 use super::sweep::{self, SweepArgs};
 use crate::args::format::TABLE_OR_JSON;
 use crate::args::problem::ProblemArgs;
@@ -75,7 +75,8 @@ pub struct TuneArgs {
 
     /// Stop measuring and confirming after three quarters of this time, and pack the rows so far; the same command
     /// continues later. The rest is for compiling the pack and trying each of its kernels: nothing stops these two, so
-    /// the whole command may take longer. With less than 4 min, every second size is measured
+    /// the whole command may take longer. With less than 4 min, every second size is measured. The exit code of a spent
+    /// budget is 0 if it left a pack, and 4 if nothing was measured
     #[arg(long, value_name = "TIME", value_parser = parse_limit, default_value = "2m")]
     budget: Duration,
 
@@ -161,7 +162,11 @@ pub fn run(args: &TuneArgs, tools: &Tools) -> anyhow::Result<Exit> {
     let ended = (swept == Exit::Incomplete).then(|| TuneEnd::of(measured, args.budget));
     let of_plan = Planned::of(&rows, &records, &sizes);
     if let Some(ended) = ended.filter(|_| sizes.is_empty()) {
-        note(&ended.told("before any config was measured, so there is no pack"));
+        let place = match ended == TuneEnd::Budget && records.is_empty() {
+            true => "in the set-up, before any config was measured, so there is no pack",
+            false => "before any config was ok, so there is no pack",
+        };
+        note(&ended.told(place));
         return Ok(swept);
     }
     if let Some(text) = of_plan.nothing_at().filter(|_| ended.is_none()) {
@@ -174,9 +179,14 @@ pub fn run(args: &TuneArgs, tools: &Tools) -> anyhow::Result<Exit> {
         portable: args.portable.iter().flatten().copied().collect(),
     };
     let operator = args.parts.input().map(Path::to_owned);
-    let of_rows = RowArgs { operator, other_sources: false, are_own: true };
+    let helps = match ended {
+        Some(TuneEnd::Budget) => "; a longer --budget measures some",
+        Some(_) => "; the same command, run again, measures some",
+        None => "",
+    };
+    let of_rows = RowArgs { operator, other_sources: false, of_own: Some(helps) };
     let made = made(std::slice::from_ref(&rows), &of_rows, &wish, tools)?;
-    finish(&made.pack, &output, &pack, &made.tiers, args.format)?;
+    finish(&made.pack, &output, &pack, &PackTold::of(&made, &args.promises), args.format)?;
     if let Some(ended) = ended {
         note(&ended.told(&format!("{}; the pack has the best of what was measured", of_plan.place())));
     }

@@ -70,6 +70,16 @@ pub const GLOSSARY: &[GlossaryEntry] = &[
         "Why a config is in a benchmark: `scanbox explain selections` lists the reasons.",
     ),
     (
+        &["combine", "associative"],
+        "The function of an operator file that makes one element of two, the earlier one first. It must be associative: a scan \
+         combines neighbours in groups that it chooses.",
+    ),
+    (
+        &["commutative", "exact", "tolerance"],
+        "What the pragma of an operator file says: whether swapped elements combine to the same, and whether results are exact \
+         or may be off by a tolerance, a share. `scanbox verify --operator FILE` tries both.",
+    ),
+    (
         &["confirm", "confirmed", "confirmation"],
         "`sweep --confirm K` measures the K fastest configs of each size again, in alternating blocks. What it finds decides.",
     ),
@@ -86,6 +96,11 @@ pub const GLOSSARY: &[GlossaryEntry] = &[
         &["DEVICE SLOWER"],
         "A verdict of `scanbox compare`: the device as a whole lost more than 7 %, by a driver, clocks or cooling. No size is \
          slower beside that. The exit code is 6.",
+    ),
+    (
+        &["draw"],
+        "The function of an operator file that makes an element for tests and times, of 64 random bits and an index. Optional \
+         if no field is a float and any bits are valid. A loss of one of its elements should change the answer.",
     ),
     (
         &["fallback", "fallbacks"],
@@ -105,6 +120,11 @@ pub const GLOSSARY: &[GlossaryEntry] = &[
         "The best throughput of each size on one device (I). The line of a kernel (L) has the best of its configs at each size. Of \
          arguments, a line is a line of memory that has them: the use `line` of a pack, the value `block` of a kernel.",
     ),
+    (
+        &["identity"],
+        "The element that changes no other one when the two are combined, on either side: 0 of sums. Your operator file has it \
+         as a function.",
+    ),
     (&["inserted", "insertions"], "Tiles whose totals a workgroup put in for others that were late."),
     (
         &["iqr", "spread", "q1", "q3"],
@@ -122,6 +142,11 @@ pub const GLOSSARY: &[GlossaryEntry] = &[
     (
         &["launch", "launch ranges"],
         "What to start at a size: a config and its workgroups. `scanbox analyze --at SIZE` says it.",
+    ),
+    (
+        &["laws", "law", "laws of an operator"],
+        "What each operator must keep: identity() changes no element, combine is associative and, if the file says so, \
+         commutative. scanbox tries them on elements that draw() makes, before it runs a kernel. A broken law is exit code 5.",
     ),
     (
         &["lead", "more"],
@@ -163,7 +188,13 @@ pub const GLOSSARY: &[GlossaryEntry] = &[
         "What throughput is divided by before a metric adds it up: `analyze --normalize`.",
     ),
     (
-        &["pack", "uses", "module", "on device", "on any device with subgroups of"],
+        &["operator", "operators", "operator file"],
+        "What a scan combines elements with: add, max and others (`--op`), or your own in a file of GLSL (`--operator FILE`). \
+         Such a file has a struct Element, identity(), combine() and facts about it, and may have draw() and transforms. \
+         `scanbox verify --operator FILE` tries its laws; kernels/operators has examples.",
+    ),
+    (
+        &["pack", "use", "uses", "module", "on device", "on any device with subgroups of"],
         "A file of kernels with the sizes that each is for, which a program opens to run scans: `scanbox pack` and `scanbox tune` \
          make it. It lists devices, uses of scans, and portable kernels for devices that nobody has measured.",
     ),
@@ -213,6 +244,11 @@ pub const GLOSSARY: &[GlossaryEntry] = &[
         "What the compiler of the driver says of a kernel: registers of an invocation, and what had no room in them and went to \
          memory.",
     ),
+    (
+        &["promises", "promise", "needs"],
+        "What a kernel needs of a device beyond what Vulkan promises, as that workgroups which have started make progress. \
+         `pack --promises` says what programs will promise; `scanbox explain guarantees` lists what there is.",
+    ),
     (&["round", "rounds"], "One turn of all subjects of a benchmark; in each they run in another order."),
     (
         &["row", "rows", "record"],
@@ -244,6 +280,11 @@ pub const GLOSSARY: &[GlossaryEntry] = &[
         "Times of a call, in microseconds (us) or nanoseconds (ns). Steady, \
         the default: one of many dependent calls back to back. Span: one call between two timestamps.",
     ),
+    (
+        &["slower alone", "slower"],
+        "In `scanbox compare`, how many of the configs in both sweeps lost more than noise by their one time in each. It decides \
+         nothing: a winner can be SLOWER by all rows, by turns or by confirmed times where this is 0.",
+    ),
     (&["spins"], "How often invocations read a tile state that was not there yet."),
     (&["subject"], "What is measured: a config, a copy, or another implementation."),
     (
@@ -267,11 +308,16 @@ pub const GLOSSARY: &[GlossaryEntry] = &[
         "What the best configs of one device are worth on another one: `scanbox analyze A.csv B.csv` says it.",
     ),
     (
+        &["transform", "transforms", "transform_input", "transform_output"],
+        "Functions of an operator file: transform_input changes an element of the input before it is combined, \
+         transform_output one of the answer as it is stored. Each is a pure function of an element and its index.",
+    ),
+    (
         &["turn", "turns", "pair"],
         "Two neighbouring blocks of one config, one of each program: `compare --pairs` measures so.",
     ),
     (
-        &["twin", "slower"],
+        &["twin"],
         "The calls of the timed path once more, untimed and compared: they show that timed calls were right.",
     ),
     (
