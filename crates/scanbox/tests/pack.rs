@@ -1,6 +1,6 @@
 //! Packs of sweeps on the replay device, and kernels as files: as a user makes them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
@@ -53,34 +53,8 @@ reset = ["turn"]
 arguments = ["push"]
 "#;
 
-/// Kernels whose workgroups wait for others that have to run at the same time, and one whose do not.
-const TOGETHER: &str = r#"
-name = "together"
-sizes = "2^16,2^18"
-[[block]]
-family = ["persistent"]
-batch_size = [4]
-vector_width = ["vec4"]
-workgroup_size = [64]
-workgroups_per_unit = [2]
-lookback = ["gather"]
-block_scan = ["subgroup"]
-load_layout = ["striped"]
-publish = ["before-scan"]
-tile_order = ["workgroup-id"]
-arguments = ["block", "baked"]
-[[block]]
-family = ["chained-scan"]
-batch_size = [4]
-vector_width = ["vec4"]
-workgroup_size = [64]
-lookback = ["parallel"]
-block_scan = ["raking"]
-arguments = ["baked"]
-"#;
-
 /// A folder with a sweep of a space in `rows.csv`.
-fn swept(space: &str, flags: &[&str]) -> Place {
+pub fn swept(space: &str, flags: &[&str]) -> Place {
     let place = Place::in_memory("");
     sweep(&place, space, "rows.csv", flags);
     place
@@ -523,22 +497,4 @@ fn packs_are_tried_through_the_library() {
     data("min", "32");
     let played = ["pack", "--check", "min.scanpack", "--device", "replay:replay.toml"];
     refused(&place, &played, 1, "").stdout.contains("who plays a device runs no code").then_some(()).unwrap();
-}
-
-/// A program bakes other numbers of elements than the sweep, and the driver makes another kernel of each: fewer of its
-/// workgroups may fit than were seen to.
-#[test]
-fn workgroups_that_run_together_are_shipped_without_their_arguments() {
-    let place = swept(TOGETHER, &["--assume", "workgroup-order,co-residency"]);
-    let all = "progress+workgroup-order+co-residency";
-    let args = ["pack", "rows.csv", "--uses", "line,baked", "--promises", all, "--portable", "none"];
-    place.run(&[&args[..], &["-o", "all.scanpack"]].concat(), 0);
-    let pack = Pack::read(&fs::read(place.folder().join("all.scanpack")).unwrap()).unwrap();
-    let labels: BTreeSet<_> = pack.data().recipes.iter().map(|recipe| recipe.label.as_str()).collect();
-    let has = |family: &str, arguments: &str| {
-        labels
-            .iter()
-            .any(|label| label.starts_with("pers.") == (family == "pers") && label.contains(arguments))
-    };
-    assert!(has("pers", ".block.") && has("par", ".baked.") && !has("pers", ".baked."), "{labels:?}");
 }

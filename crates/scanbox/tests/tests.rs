@@ -51,6 +51,7 @@ mod refusals;
 mod release;
 mod report;
 mod rerun;
+mod residents;
 mod resume;
 mod schemas;
 mod shard;
