@@ -212,3 +212,21 @@ proptest! {
 prop_assert_eq!(grid.ranges(Some(1)).len(), 1);
     }
 }
+
+#[test]
+fn the_largest_calls_take_the_shortest_code_that_is_near_the_best() {
+    let chosen = |times: &[(&str, u64, u64)]| {
+        let range = grid(times).shortest_of_largest()?;
+        assert!(range.from == 1 && range.others.is_empty());
+        Some(range.config.kernel.to_string())
+    };
+    let [one, four, eight] = ["b1.vec4.par.rake", "b4.vec4.par.rake", "b8.vec4.par.rake"];
+    let small = [(one, 100, 10), (four, 100, 90), (eight, 100, 90)];
+    let with = |large: &[(&str, u64, u64)]| [&small[..], large].concat();
+    // Near the best are those within 2 %, at the largest size alone.
+    assert_eq!(chosen(&with(&[(one, 200, 1021), (four, 200, 1019), (eight, 200, 1000)])).unwrap(), four);
+    assert_eq!(chosen(&with(&[(one, 200, 1020), (four, 200, 1019), (eight, 200, 1000)])).unwrap(), one);
+    // Who has no time there is not for it.
+    assert_eq!(chosen(&with(&[(eight, 200, 1000)])).unwrap(), eight);
+    assert_eq!(grid(&small).only(|_| None).shortest_of_largest().map(|range| range.from), None);
+}

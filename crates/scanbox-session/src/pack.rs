@@ -149,7 +149,7 @@ pub fn for_any_device(problems: &[Problem], compiler: &Compiler, wish: &PackWish
     let (mut builder, device) = (PackBuilder::new(), portable::nobodys());
     let mut packed = Vec::new();
     for &problem in problems {
-        let tables = portable::tables(&mut builder, compiler, problem, &device, wish)?;
+        let tables = portable::tables(&mut builder, compiler, problem, &device, wish, true)?;
         if tables.is_empty() {
             bail!(
                 "{problem}: no kernel for any device has one of these uses: kernels for any device take pushed \
@@ -276,7 +276,8 @@ impl<'a> ProblemPacker<'a> {
         self.warn_of_missing(&drafts, made);
         made.unpromised.extend(self.unpromised());
         let measured = self.add(builder, made, drafts)?;
-        let portable = portable::tables(builder, self.rows.compiler, problem, self.rows.device, self.wish)?;
+        let portable =
+            portable::tables(builder, self.rows.compiler, problem, self.rows.device, self.wish, false)?;
         Ok(PackProblem { scan: scan_problem(&problem), measured, portable })
     }
 
@@ -339,7 +340,7 @@ impl<'a> ProblemPacker<'a> {
         let mut ranges = if call_use.n_on_device {
             grid.one_for_all().into_iter().collect()
         } else if uses::only_continues(call_use, &problem) {
-            grid.best_of_largest().into_iter().collect()
+            grid.shortest_of_largest().into_iter().collect()
         } else {
             grid.ranges([uses::most_kernels(call_use, &problem), self.wish.most].into_iter().flatten().min())
         };

@@ -23,9 +23,9 @@ impl Scanner {
     /// pipelines, which other scans of the scanner share, and so may take a while. Where a pipeline cannot be made, the
     /// kernel that comes next in the pack takes its place, at last the portable one.
     ///
-    /// More elements than a kernel takes (2^32 less one tile) are scanned in parts, where arguments are pushed, the host
-    /// knows n, and the operator is one of scanbox's own. The pack then needs kernels for the uses `total` and
-    /// `init-in-memory,total` (of reductions for `init-in-memory`).
+    /// More elements than a kernel takes (2^32 less one tile) are scanned in parts, where arguments are pushed, the
+    /// host knows n, and the operator is one of scanbox's own. The pack then needs kernels for the uses `total` and
+    /// `total init-in-memory` (of reductions for `init-in-memory`).
     ///
     /// # Errors
     /// [`HandOverError::NoKernel`] where the pack has nothing that runs here, [`HandOverError::TooLargeForKernels`]

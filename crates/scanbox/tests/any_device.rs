@@ -126,8 +126,8 @@ fn the_script_tells_stale_packs_from_damaged_and_large_ones() {
     };
     check(&["--check", "--fresh"], 0, "a.scanpack is what it says");
     let text = fs::read_to_string(&script).unwrap();
-    assert!(text.contains("\nlimit=430080\n"));
-    fs::write(&script, text.replace("\nlimit=430080\n", "\nlimit=1000\n")).unwrap();
+    assert!(text.contains("\nlimit=409600\n"));
+    fs::write(&script, text.replace("\nlimit=409600\n", "\nlimit=1000\n")).unwrap();
     check(&["--check"], 1, "and a program ships 1000 at most");
     fs::write(&script, text).unwrap();
     let mut data = Pack::read(&made).unwrap().into_data();

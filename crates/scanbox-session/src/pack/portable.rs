@@ -24,16 +24,19 @@ const LABELS: [&str; 4] = [
 ];
 
 /// The tables of a problem for each subgroup size, with the element types of a device. Uses with lines and baked
-/// arguments gain by what was measured, and have none.
+/// arguments gain by what was measured, and have none. `is_whole`: whether the pack has nothing else. Beside what was
+/// measured it is for devices that it was not measured on, and has no parts of long scans.
 pub(super) fn tables(
     builder: &mut PackBuilder,
     compiler: &Compiler,
     problem: Problem,
     types_of: &DeviceProfile,
     wish: &PackWish,
+    is_whole: bool,
 ) -> Result<Vec<ChoiceTable>, PackingError> {
     let pushed = |call_use: &CallUse| call_use.arguments == ArgumentKind::Pushed;
-    let uses: Vec<CallUse> = wish.uses.uses(&problem).into_iter().filter(pushed).collect();
+    let is_worth = |call_use: &CallUse| is_whole || !uses::only_continues(*call_use, &problem);
+    let uses: Vec<CallUse> = wish.uses.uses(&problem).into_iter().filter(pushed).filter(is_worth).collect();
     let mut tables = Vec::new();
     for &subgroup_size in &wish.portable {
         let device = any_device(types_of, subgroup_size);

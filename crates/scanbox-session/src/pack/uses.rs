@@ -72,8 +72,8 @@ impl UseSet {
     }
 }
 
-/// Whether the calls of a use are just parts of calls of more elements than a kernel takes, which begin with the total of
-/// the part before them: nobody said an initial value. They have as many elements as there may be.
+/// Whether the calls of a use are just parts of calls of more elements than a kernel takes, which begin with the total
+/// of the part before them: nobody said an initial value. They have as many elements as there may be.
 pub(super) fn only_continues(call_use: CallUse, problem: &Problem) -> bool {
     let is_scan = problem.mode() != Mode::Reduce;
     let part = CallUse { total: is_scan, init_in_memory: true, ..CallUse::default() };
@@ -141,7 +141,7 @@ pub(super) fn most_kernels(call_use: CallUse, problem: &Problem) -> Option<usize
         0 => None,
         1 if call_use.scratch_overwritten => Some(4),
         1 | 2 => Some(3),
-        _ => Some(2),
+        _ => Some(1),
     }
 }
 
