@@ -222,7 +222,7 @@ fn the_largest_calls_take_the_shortest_code_that_is_near_the_best() {
     };
     let [one, four, eight] = ["b1.vec4.par.rake", "b4.vec4.par.rake", "b8.vec4.par.rake"];
     let small = [(one, 100, 10), (four, 100, 90), (eight, 100, 90)];
-    let with = |large: &[(&str, u64, u64)]| [&small[..], large].concat();
+    let with = |large: &[(&'static str, u64, u64)]| [&small[..], large].concat();
     // Near the best are those within 2 %, at the largest size alone.
     assert_eq!(chosen(&with(&[(one, 200, 1021), (four, 200, 1019), (eight, 200, 1000)])).unwrap(), four);
     assert_eq!(chosen(&with(&[(one, 200, 1020), (four, 200, 1019), (eight, 200, 1000)])).unwrap(), one);
