@@ -249,7 +249,8 @@ impl Backend for Vulkan {
 
     fn as_run(&mut self, plan: &Plan) -> Result<Option<PipelineInfo>, Failure> {
         let own = |shader: &Shader| shader.arguments() == Arguments::Baked || shader.counts_at_each_call();
-        if !plan.passes.iter().any(|pass| own(&pass.shader)) {
+        // The library tells nothing of its pipelines.
+        if plan.is_by_library() || !plan.passes.iter().any(|pass| own(&pass.shader)) {
             return Ok(None);
         }
         self.with(|session| session.prepare(plan).map(|call| Some(call.info())))
