@@ -86,9 +86,14 @@ static scanbox_scan *check_scans(const scanbox_scanner *scanner)
     EXPECT(scanbox_scan_create(scanner, &info, &scan), SCANBOX_RESULT_INVALID_ARGUMENT, "uses are");
     info.uses = SCANBOX_USE_LINE;
     EXPECT(scanbox_scan_create(scanner, &info, &scan), SCANBOX_RESULT_NO_KERNEL, "line");
-    info.uses = 0;
     info.max_n = (uint64_t)1 << 40;
+    info.uses = SCANBOX_USE_N_ON_DEVICE;
     EXPECT(scanbox_scan_create(scanner, &info, &scan), SCANBOX_RESULT_TOO_LARGE, "1099511627776");
+    // In parts, where the host knows n.
+    info.uses = 0;
+    DONE(scanbox_scan_create(scanner, &info, &scan));
+    scanbox_scan_destroy(scan);
+    scan = NULL;
     info.max_n = N;
     uint32_t words[2] = {1, 0};
     info.init = words;
