@@ -17,6 +17,11 @@ use crate::table::{Catalog, DeviceTable};
 /// By how much a config may be slower than the best one and still be as good, in parts per million.
 pub const NEAR_PPM: u32 = 20_000;
 
+/// Whether a time is as good as the best one.
+fn is_near(ns: f64, best: f64) -> bool {
+    ns <= best * (1.0 + f64::from(NEAR_PPM) / 1e6)
+}
+
 /// Stand-ins of a range at most.
 const MOST_OTHERS: usize = 3;
 
@@ -154,7 +159,7 @@ impl TimeGrid {
         let best = self.best(&rows);
         let near = |row: usize, at: usize| {
             let (size, ns) = best[at];
-            self.ns(row, size).is_some_and(|own| own <= ns * (1.0 + f64::from(NEAR_PPM) / 1e6))
+            self.ns(row, size).is_some_and(|own| is_near(own, ns))
         };
         // First and last place in `best`, and what runs there.
         let mut runs: Vec<(usize, usize, usize)> = Vec::new();
@@ -265,9 +270,9 @@ impl TimeGrid {
     pub fn shortest_of_largest(&self) -> Option<SizeRange> {
         let all: Vec<usize> = (0..self.configs.len()).collect();
         let (largest, best) = *self.best(&all).last()?;
-        let near = |ns: f64| ns <= best * (1.0 + f64::from(NEAR_PPM) / 1e6);
-        let rows =
-            all.into_iter().filter_map(|row| Some((row, self.ns(row, largest).filter(|ns| near(*ns))?)));
+        let rows = all
+            .into_iter()
+            .filter_map(|row| Some((row, self.ns(row, largest).filter(|ns| is_near(*ns, best))?)));
         let length = |row: usize| self.configs[row].0.kernel.batch_size;
         let (row, _) =
             rows.min_by(|one, other| length(one.0).cmp(&length(other.0)).then(one.1.total_cmp(&other.1)))?;

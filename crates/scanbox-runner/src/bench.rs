@@ -278,8 +278,7 @@ impl<E: From<Failure>> Bench<'_, E> {
         let plans = plans_of(subject, &self.job.computation.problem, n, device)?;
         for plan in plans.counted.iter().chain([&plans.timed]) {
             tells(plan, &self.job.input)?;
-            let (info, compile_ms) = self.session.pipelines_of(plan)?;
-            let info = self.session.as_run(plan, info)?;
+            let (info, compile_ms) = self.session.pipelines_as_run(plan)?;
             self.session.check_resident(plan, info)?;
             // The last one is that which is timed, and what the row is about.
             info.describe(device, record);

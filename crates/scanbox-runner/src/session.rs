@@ -234,12 +234,13 @@ impl<'a> Session<'a> {
         self.pipelines.of_plan(plan)
     }
 
-    /// What is known of the pipelines of a plan as it runs on what is loaded; `info` is what is known without that.
+    /// The same, and what is known of them as the plan runs on what is loaded.
     ///
     /// # Errors
-    /// Why it has none there.
-    pub fn as_run(&mut self, plan: &Plan, info: PipelineInfo) -> Result<PipelineInfo, Failure> {
-        Ok(self.backend.as_run(plan)?.unwrap_or(info))
+    /// Why there is none.
+    pub fn pipelines_as_run(&mut self, plan: &Plan) -> Prepared {
+        let (info, compile_ms) = self.pipelines_of(plan)?;
+        Ok((self.backend.as_run(plan)?.unwrap_or(info), compile_ms))
     }
 
     /// Whether all workgroups of a plan run at once where they wait for each other, now that its pipelines are known.
@@ -256,8 +257,7 @@ impl<'a> Session<'a> {
     /// Why it cannot.
     pub fn ready(&mut self, config: &Config, variant: Variant, n: u64) -> Result<Plan, Failure> {
         let plan = self.plan(config, variant, n)?;
-        let (info, _) = self.pipelines_of(&plan)?;
-        let info = self.as_run(&plan, info)?;
+        let (info, _) = self.pipelines_as_run(&plan)?;
         self.check_resident(&plan, info)?;
         Ok(plan)
     }

@@ -384,8 +384,7 @@ impl<E: From<Failure>> Sweep<'_, E> {
     ) -> Result<Measurement, Failure> {
         let plan = self.session.plan(&point.config, Variant::default(), point.n)?;
         tells(&plan, &input)?;
-        let (info, compile_ms) = self.session.pipelines_of(&plan)?;
-        let info = self.session.as_run(&plan, info)?;
+        let (info, compile_ms) = self.session.pipelines_as_run(&plan)?;
         info.describe(self.session.backend.profile(), record);
         record.compile_ms = Some(compile_ms);
         self.session.check_resident(&plan, info)?;

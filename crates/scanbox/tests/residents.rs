@@ -10,32 +10,6 @@ use scanbox_pack::Pack;
 use crate::guarantees::{SPACE, place, statuses, sweep};
 use crate::pack::swept;
 
-/// Kernels whose workgroups wait for others that have to run at the same time, and one whose do not.
-const TOGETHER: &str = r#"
-name = "together"
-sizes = "2^16,2^18"
-[[block]]
-family = ["persistent"]
-batch_size = [4]
-vector_width = ["vec4"]
-workgroup_size = [64]
-workgroups_per_unit = [2]
-lookback = ["gather"]
-block_scan = ["subgroup"]
-load_layout = ["striped"]
-publish = ["before-scan"]
-tile_order = ["workgroup-id"]
-arguments = ["block", "baked"]
-[[block]]
-family = ["chained-scan"]
-batch_size = [4]
-vector_width = ["vec4"]
-workgroup_size = [64]
-lookback = ["parallel"]
-block_scan = ["raking"]
-arguments = ["baked"]
-"#;
-
 /// As many as were seen, and no more, also where it is assumed that those that fit run together.
 #[test]
 fn how_many_fit_is_what_was_counted() {
@@ -88,7 +62,8 @@ fn workgroups_are_counted_of_every_subgroup_size() {
 /// workgroups may fit than were seen to.
 #[test]
 fn workgroups_that_run_together_are_shipped_without_their_arguments() {
-    let place = swept(TOGETHER, &["--assume", "workgroup-order,co-residency"]);
+    let space = SPACE.replace("workgroup_size", "arguments = [\"block\", \"baked\"]\nworkgroup_size");
+    let place = swept(&space, &["--assume", "workgroup-order,co-residency"]);
     let all = "progress+workgroup-order+co-residency";
     let args = ["pack", "rows.csv", "--uses", "line,baked", "--promises", all, "--portable", "none"];
     place.run(&[&args[..], &["-o", "all.scanpack"]].concat(), 0);
