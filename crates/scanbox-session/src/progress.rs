@@ -10,7 +10,7 @@ use scanbox_model::record::{Clock, Record, Status};
 use scanbox_model::space::Point;
 use scanbox_model::units::size_label;
 
-use self::eta::Eta;
+use self::eta::{Eta, RowTime};
 use crate::event::{PROGRESS_FORMAT, ProgressEvent, ProgressForm, StepsDone};
 use crate::notes::{self, Voice, note};
 
@@ -163,7 +163,7 @@ impl Progress {
 
     /// Another worker, or something that is no row, has taken the time until now.
     fn beside(&mut self) {
-        self.eta.beside(self.last_row.elapsed());
+        self.eta.beside(self.last_row.elapsed().as_secs_f64());
         self.last_row = Instant::now();
     }
 
@@ -174,7 +174,7 @@ impl Progress {
 
     /// Counts a finished row. `is_new`: it is the first of its point in this run.
     pub fn finished(&mut self, record: &Record, is_new: bool) {
-        self.eta.finished(record.n_elements, self.last_row.elapsed(), is_new);
+        self.eta.finished(record.n_elements, RowTime::of(record, self.last_row.elapsed()), is_new);
         self.last_row = Instant::now();
         if is_new {
             self.done += 1;
