@@ -203,8 +203,17 @@ void read_arguments() {
 #endif
 }
 
+#if defined(PERSISTENT) && SCANS_FEW
+// Whether the kernel has loaded the next record ahead (stages/block/few_elements.glsl).
+bool is_few();
+#endif
+
 void pass_on_arguments() {
-#ifdef PERSISTENT
+#if defined(PERSISTENT) && SCANS_FEW
+    if (!is_few()) {
+        load_next_record();
+    }
+#elif defined(PERSISTENT)
     load_next_record();
 #endif
     if (passes_on()) {

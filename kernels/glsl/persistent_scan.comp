@@ -17,6 +17,7 @@
 #define REQUIRE_TILE_STATE
 #define PERSISTENT
 #include "kernel.glsl"
+#define SCANS_FEW (WORKGROUP_SIZE >= 256 && BATCH_SIZE > 1)
 #include "stages/tile/element.glsl"
 #include "stages/subgroup/operator.glsl"
 #include "stages/state/tile_state_params.glsl"
@@ -31,6 +32,9 @@
 #include "stages/lookback/onward.glsl"
 #include "stages/block/rendezvous.glsl"
 #include "stages/state/leave.glsl"
+#if SCANS_FEW
+#include "stages/block/few_elements.glsl"
+#endif
 
 // Whether tiles are scanned before their totals are published. Where the order of elements matters, a total takes as
 // many shuffles as the scan, which has it as well.
@@ -125,7 +129,15 @@ MAIN {
         scan_full_tiles(full_tiles, tile, round);
     }
     if (tile == full_tiles && tile < tile_count()) {
+#if SCANS_FEW
+        if (is_few()) {
+            scan_few(tile);
+        } else {
+            scan_last_tile(tile, round);
+        }
+#else
         scan_last_tile(tile, round);
+#endif
     }
     store_empty(tile);
     barrier();

@@ -149,7 +149,7 @@ impl Eta {
     /// The time that is left; `None` before the first row.
     pub(super) fn left(&self) -> Option<Duration> {
         let row = match self.sizes.values().any(|size| !size.seconds.is_empty()) {
-            true => self.line(|size| (!size.seconds.is_empty()).then(|| (size.mean, size.seconds.len()))),
+            true => self.line(|size| (!size.seconds.is_empty()).then_some((size.mean, size.seconds.len()))),
             false => (self.seen > 0).then_some((self.first, 0.0)),
         }?;
         let leader = self.line(|size| size.leader.map(|seconds| (seconds, 1))).unwrap_or((0.0, 0.0));
