@@ -19,10 +19,10 @@
 #elif ELEMENT == ELEMENT_STRUCT12
 #define ELEMENT_BYTES 12
 #define ElementWords uvec3
+// An array, which no structure of a file has: of three members, it would be one that the optimizer takes for it, and then
+// stores what has another type.
 struct StoredElement {
-    uint first;
-    uint second;
-    uint third;
+    uint words[3];
 };
 #else
 #define ELEMENT_BYTES 16
@@ -54,11 +54,11 @@ Element loaded_element(const StoredElement stored) {
 #elif ELEMENT_BYTES == 12
 StoredElement stored_element(const Element value) {
     const ElementWords words = element_words(value);
-    return StoredElement(words.x, words.y, words.z);
+    return StoredElement(uint[](words.x, words.y, words.z));
 }
 
 Element loaded_element(const StoredElement stored) {
-    return element_of_words(uvec3(stored.first, stored.second, stored.third));
+    return element_of_words(uvec3(stored.words[0], stored.words[1], stored.words[2]));
 }
 #else
 StoredElement stored_element(const Element value) {
