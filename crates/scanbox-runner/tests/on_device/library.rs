@@ -130,7 +130,8 @@ fn the_library_scans_elements_of_12_bytes() {
             for n in [1, 1000, 20_011] {
                 let plan = plan(&mut bench, label, CallForm::Library, &problem, n);
                 let what = format!("{label} {problem} at {n}");
-                let found = bench.device().verify(&plan).unwrap_or_else(|failure| panic!("{what}: {failure}"));
+                let found =
+                    bench.device().verify(&plan).unwrap_or_else(|failure| panic!("{what}: {failure}"));
                 assert_eq!((found.mismatches, found.total), (0, None), "{what}");
                 let length = Length { calls: 9, per_submission: 1000 };
                 let twin = twin::run(bench.device(), &plan, Cache::Hot, length).unwrap();
