@@ -24,7 +24,7 @@ const uint SEED = 0x5ca1ab1eu;
 
 // a, b, c; for each law but that of draw() the two sides that have to be the same; and the element that the identity
 // was combined with.
-layout(buffer_reference, std430, buffer_reference_align = ELEMENT_BYTES) buffer Shown {
+layout(buffer_reference, std430, buffer_reference_align = ELEMENT_ALIGNMENT) buffer Shown {
     StoredElement at[10];
 };
 

@@ -23,7 +23,7 @@ PUSH_CONSTANTS(
     INITIAL_WORDS
 )
 
-layout(buffer_reference, std430, buffer_reference_align = ELEMENT_BYTES) buffer ChunkTotals {
+layout(buffer_reference, std430, buffer_reference_align = ELEMENT_ALIGNMENT) buffer ChunkTotals {
     StoredElement at[];
 };
 

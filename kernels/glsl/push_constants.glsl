@@ -27,6 +27,9 @@
 #elif INIT_FROM_MEMORY
 #define INITIAL_WORDS
 #define INITIAL_ADDRESS ADDRESS(initial_address)
+#elif ELEMENT == ELEMENT_STRUCT12
+#define INITIAL_WORDS WORD(initial_low) WORD(initial_high) WORD(initial_third)
+#define INITIAL_ADDRESS
 #elif ELEMENT == ELEMENT_STRUCT16
 #define INITIAL_WORDS WORD(initial_low) WORD(initial_high) WORD(initial_third) WORD(initial_fourth)
 #define INITIAL_ADDRESS

@@ -241,7 +241,7 @@ fn integer(element: Element, value: i64) -> ElementValue {
         Element::U64 => ElementValue::from_u64(value as u64),
         Element::I64 => ElementValue::from_i64(value),
         Element::F64 => ElementValue::from_f64(value as f64),
-        Element::Struct4 | Element::Struct8 | Element::Struct16 => no_number(element),
+        Element::Struct4 | Element::Struct8 | Element::Struct12 | Element::Struct16 => no_number(element),
     }
 }
 
@@ -265,6 +265,6 @@ fn largest(element: Element, operator: Operator) -> ElementValue {
         _ if operator == Operator::Mul => integer(element, 1),
         Element::F32 => ElementValue::from_f32(f32::MAX),
         Element::F64 => ElementValue::from_f64(f64::MAX),
-        Element::Struct4 | Element::Struct8 | Element::Struct16 => no_number(element),
+        Element::Struct4 | Element::Struct8 | Element::Struct12 | Element::Struct16 => no_number(element),
     }
 }

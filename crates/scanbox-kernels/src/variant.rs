@@ -135,7 +135,7 @@ impl Variant {
     /// What the addresses of source and target are multiples of in this build of a kernel, in bytes.
     pub(crate) fn alignment(self, kernel: &Kernel, problem: &Problem) -> u32 {
         let lanes = if self.any_element { 1 } else { kernel.vector_width.lanes() };
-        problem.element().bytes() * lanes
+        problem.element().alignment() * lanes
     }
 
     /// The form of calls of so many elements that it is the build for, if it is that of one.

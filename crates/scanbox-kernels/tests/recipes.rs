@@ -55,7 +55,7 @@ fn configs(device: &DeviceProfile) -> Vec<Config> {
     };
     let candidates = numbers.candidates(device, 1, |_| true);
     let mut configs: BTreeSet<Config> = candidates.into_iter().map(|values| numbers.config(values)).collect();
-    for bytes in [4, 8, 16] {
+    for bytes in Element::ALL_BYTES {
         let space = Space::from_toml(FULL, "full").unwrap().for_elements(bytes).unwrap();
         let mut points = space.enumerate(device, |_, _, _| Ok(())).points;
         points.dedup_by_key(|point| point.config);

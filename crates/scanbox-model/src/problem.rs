@@ -51,6 +51,8 @@ parameter! {
         Struct4 = "struct4" / "struct4",
         /// One of 8 bytes.
         Struct8 = "struct8" / "struct8",
+        /// One of 12 bytes, which stand in an array without a gap.
+        Struct12 = "struct12" / "struct12",
         /// One of 16 bytes.
         Struct16 = "struct16" / "struct16",
     }
@@ -85,7 +87,7 @@ impl Default for Element {
 
 impl Element {
     /// Every size of an element, in bytes.
-    pub const ALL_BYTES: [u32; 3] = [4, 8, 16];
+    pub const ALL_BYTES: [u32; 4] = [4, 8, 12, 16];
 
     /// Bytes of one element.
     #[must_use]
@@ -93,8 +95,15 @@ impl Element {
         match self {
             Self::U32 | Self::I32 | Self::F32 | Self::Struct4 => 4,
             Self::U64 | Self::I64 | Self::F64 | Self::Struct8 => 8,
+            Self::Struct12 => 12,
             Self::Struct16 => 16,
         }
+    }
+
+    /// What addresses of elements are multiples of, in bytes: the largest power of two that divides their size.
+    #[must_use]
+    pub fn alignment(self) -> u32 {
+        1 << self.bytes().trailing_zeros()
     }
 
     /// Whether it is a floating-point type: results then depend on the order in which elements are combined.
@@ -106,7 +115,7 @@ impl Element {
     /// Whether it is a structure, which a user's operator brings.
     #[must_use]
     pub fn is_struct(self) -> bool {
-        matches!(self, Self::Struct4 | Self::Struct8 | Self::Struct16)
+        matches!(self, Self::Struct4 | Self::Struct8 | Self::Struct12 | Self::Struct16)
     }
 }
 
@@ -132,7 +141,9 @@ impl Operator {
             E::U64 => ElementValue::from_u64(u64),
             E::I64 => ElementValue::from_i64(i64),
             E::F64 => ElementValue::from_f64(f64),
-            E::Struct4 | E::Struct8 | E::Struct16 => panic!("the identity of {element} is in a file"),
+            E::Struct4 | E::Struct8 | E::Struct12 | E::Struct16 => {
+                panic!("the identity of {element} is in a file")
+            }
         };
         match self {
             Self::Add | Self::Or | Self::Xor => of(0, 0, 0.0, 0, 0, 0.0),

@@ -14,7 +14,8 @@ fn any_of<P: Parameter + std::fmt::Debug>() -> impl Strategy<Value = P> {
 }
 
 fn any_user() -> impl Strategy<Value = UserOperator> {
-    let structs = prop::sample::select(&[Element::Struct4, Element::Struct8, Element::Struct16]);
+    let structs =
+        prop::sample::select(&[Element::Struct4, Element::Struct8, Element::Struct12, Element::Struct16]);
     let share = prop_oneof![Just(0.0), 1e-9f32..0.99];
     ("[a-z][a-z0-9-]{0,31}", any::<u64>(), structs, any::<bool>(), share).prop_filter_map(
         "names of scanbox's own operators",

@@ -383,7 +383,7 @@ fn bad_spaces_say_where_and_why() {
     check("[1]", "[3, 65]", &["`batch_size`", "65 is not a number"]);
     let for_elements = |list: &str| format!("[1]\nelement_bytes = {list}");
     check("[1]", &for_elements("[]"), &["`element_bytes`", "the list is empty"]);
-    check("[1]", &for_elements("[4, 12]"), &["`element_bytes`", "4, 8, 16 bytes, and none has 12"]);
+    check("[1]", &for_elements("[4, 20]"), &["`element_bytes`", "4, 8, 12, 16 bytes, and none has 20"]);
     check("[64]", "[65536]", &["`workgroup_size`", "65536", "no device can do it"]);
     let also = |line: &str, parts: &[&str]| check("batch_size", &format!("{line}\nbatch_size"), parts);
     also("lookback_width = [1, 9]", &["`lookback_width`", "9 is not a number from 1 to 8"]);

@@ -135,12 +135,16 @@ fn named(recipes: &[PackRecipe], place: u16) -> Result<&PackRecipe, String> {
     named.ok_or_else(|| format!("it names recipe {place}, and there are {}", recipes.len()))
 }
 
+fn element_bytes(bytes: u32) -> Soundness {
+    ensure([4, 8, 12, 16].contains(&bytes), || format!("elements of {bytes} bytes"))
+}
+
 fn scan(scan: &ScanProblem) -> Soundness {
     let ScanProblem { mode, element, element_bytes, operator, operator_hash, init, .. } = scan;
     text("element", element)?;
     text("operator", operator)?;
     text("hash of the operator", operator_hash)?;
-    ensure([4, 8, 16].contains(element_bytes), || format!("elements of {element_bytes} bytes"))?;
+    self::element_bytes(*element_bytes)?;
     let words = *element_bytes as usize / 4;
     let has_none = init.is_empty() && *mode != ScanMode::Exclusive;
     ensure(has_none || init.len() == words, || {
@@ -204,7 +208,7 @@ fn serves(recipe: &Recipe<u16>, scan: &ScanProblem, call_use: CallUse) -> Soundn
     ensure(recipe.arguments == arguments, || {
         format!("finds its arguments elsewhere: {:?}, and {arguments:?} is asked for", recipe.arguments)
     })?;
-    ensure(!any_element || recipe.alignment <= bytes, || {
+    ensure(!any_element || bytes.is_multiple_of(recipe.alignment), || {
         format!("has arrays that begin at multiples of {} bytes", recipe.alignment)
     })?;
     let by_levels = recipe.formula.split == Split::ByLevels;

@@ -1,20 +1,24 @@
 //! The version of the format of packs.
 
-use crate::contents::{PackData, ScanMode};
+use crate::contents::{PackData, ScanMode, ScanProblem};
 
 /// The part that must not be higher than that of a reader. A pack has the lowest that has all of it, so that older
 /// readers take what they know.
-pub const MAJOR: u32 = 2;
+pub const MAJOR: u32 = 3;
 /// The part that may be.
 pub const MINOR: u32 = 0;
 
 /// The first version.
 pub(crate) const FIRST: u32 = 1;
 
-/// The major version of a pack: 2 has scans from the last element on, and initial values of all modes.
+/// The major version of a pack: 2 has scans from the last element on, and initial values of all modes; 3 has elements
+/// of 12 bytes.
 pub(crate) fn major(data: &PackData) -> u32 {
-    let mut scans = data.problems.iter().map(|problem| &problem.scan);
-    let is_new =
-        scans.any(|scan| scan.reverse || (scan.mode != ScanMode::Exclusive && !scan.init.is_empty()));
-    if is_new { MAJOR } else { FIRST }
+    let scans = || data.problems.iter().map(|problem| &problem.scan);
+    let elements = data.recipes.iter().map(|one| one.recipe.formula.element_bytes);
+    if scans().map(|scan| scan.element_bytes).chain(elements).any(|bytes| bytes == 12) {
+        return MAJOR;
+    }
+    let begins = |scan: &ScanProblem| scan.mode != ScanMode::Exclusive && !scan.init.is_empty();
+    if scans().any(|scan| scan.reverse || begins(scan)) { 2 } else { FIRST }
 }

@@ -8,7 +8,7 @@ use scanbox_pack::{
     TicketRule, spirv,
 };
 
-use crate::packs::{data, module, spirv as code};
+use crate::packs::{data, module, of_12_bytes, spirv as code};
 
 #[track_caller]
 fn refused(change: impl FnOnce(&mut PackData), expected: &str) {
@@ -182,6 +182,14 @@ fn tables_name_recipes_for_their_use() {
         |data| data.problems[0].measured[3].call_use.any_element = true,
         "par, n in memory has arrays that begin at multiples of 16 bytes",
     );
+    refused(
+        |data| {
+            of_12_bytes(data);
+            data.recipes[8].recipe.alignment = 8;
+        },
+        "par at any element has arrays that begin at multiples of 8 bytes",
+    );
+    refused(|data| data.problems[0].scan.element_bytes = 20, "elements of 20 bytes");
     refused(|data| data.problems[0].scan.in_place = true, "has a source beside the target");
     refused(|data| data.problems[0].scan.mode = ScanMode::Reduce, "rts is not for this mode");
     refused(

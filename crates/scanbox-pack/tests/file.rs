@@ -2,9 +2,9 @@
 
 use proptest::prelude::{ProptestConfig, any, prop, prop_assert, prop_assert_eq, proptest};
 use scanbox_pack::file::{HEADER_BYTES, MAJOR, MINOR, seal};
-use scanbox_pack::{Pack, PackError, Place, RecipePasses};
+use scanbox_pack::{Pack, PackData, PackError, Place, RecipePasses};
 
-use crate::packs::{any_pack, data, pack};
+use crate::packs::{any_pack, data, of_12_bytes, pack};
 
 /// The file with something else in it, and a checksum that fits.
 fn resealed(change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
@@ -107,13 +107,29 @@ fn other_files_and_newer_ones_are_told_apart() {
     assert_eq!(Pack::read(&newer), Err(PackError::Newer { major: MAJOR + 1, minor: MINOR }));
     assert_eq!(
         message(&newer),
-        "the pack has version 3.0, and this library reads 2.0 and older: use a newer scanbox, or have the pack written \
+        "the pack has version 4.0, and this library reads 3.0 and older: use a newer scanbox, or have the pack written \
          by this one"
     );
     // Text conversion changes a line end.
     let text = resealed(|file| file[6] = b' ');
     assert!(message(&text).contains("changed as text"));
     assert!(message(&resealed(|file| file[8] = 0)).contains("there is no version 0.0"));
+}
+
+/// A pack has the lowest version that has all of it, so that libraries of that time read it.
+#[test]
+fn the_version_is_that_of_what_is_in_a_pack() {
+    let version = |change: fn(&mut PackData)| {
+        let mut data = data();
+        change(&mut data);
+        let pack = Pack::new(data).unwrap();
+        assert_eq!(Pack::read(&pack.write()).as_ref(), Ok(&pack));
+        pack.write()[8]
+    };
+    assert_eq!(version(|_| ()), 1);
+    assert_eq!(version(|data| data.problems[0].scan.reverse = true), 2);
+    assert_eq!(version(|data| data.problems[0].scan.init = vec![7]), 2);
+    assert_eq!(version(of_12_bytes), 3);
 }
 
 /// A pack with one more section, which nobody knows, and a higher minor version.

@@ -391,14 +391,14 @@ pub struct Mismatch {
     /// The type of both values.
     #[serde(default)]
     pub element: Element,
-    /// The bits of what belongs there; of a structure of 16 bytes, the first half.
+    /// The bits of what belongs there; of a structure of more than 8 bytes, the first two words.
     pub expected: u64,
-    /// The bits of what was there; of a structure of 16 bytes, the first half.
+    /// The bits of what was there; of a structure of more than 8 bytes, the first two words.
     pub got: u64,
-    /// The second half of what belongs there, of a structure of 16 bytes.
+    /// The other words of what belongs there, of a structure of more than 8 bytes.
     #[serde(default)]
     pub expected_rest: u64,
-    /// The second half of what was there.
+    /// The other words of what was there.
     #[serde(default)]
     pub got_rest: u64,
 }

@@ -227,7 +227,7 @@ fn attempt(
     let pack = Arc::new(alone(data, scan, item, &device).map_err(unsupported)?);
     let call_use = item.call_use;
     let kernel = PackedKernel { pack, scan: scan.clone(), call_use, max_n, is_beyond: false };
-    let step = u64::from(recipe.alignment) / problem.element_bytes();
+    let step = u64::from(recipe.alignment / problem.element().alignment());
     let mut trials: Vec<(u64, bool)> = sizes.iter().map(|&n| (n, false)).collect();
     trials.extend(call_use.n_on_device.then_some((max_n, true)));
     if step == 1 {

@@ -25,7 +25,7 @@ pub fn operator(name: &str, text: &str) -> OperatorFile {
 
 /// One of each kind: every size, commutative and not, exact and not.
 pub fn all() -> Vec<OperatorFile> {
-    let examples = ["affine", "affine-f32", "matrix2x2", "segmented-sum", "argmax"];
+    let examples = ["affine", "affine-f32", "matrix2x2", "segmented-sum", "argmax", "text-position"];
     examples
         .into_iter()
         .map(example)

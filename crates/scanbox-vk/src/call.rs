@@ -81,6 +81,11 @@ fn given(what: Operand, address: Option<u64>, wanted: bool, alignment: u64) -> R
     }
 }
 
+/// What addresses of elements of so many bytes are multiples of: the largest power of two that divides these.
+pub(crate) fn element_alignment(element_bytes: u64) -> u64 {
+    1 << element_bytes.trailing_zeros()
+}
+
 pub(crate) fn aligned(what: Operand, address: u64, needed: u64) -> Result<(), HandOverError> {
     // Alignments are powers of two.
     if address & (needed - 1) == 0 {
@@ -93,7 +98,7 @@ pub(crate) fn aligned(what: Operand, address: u64, needed: u64) -> Result<(), Ha
 /// An array that begins where an element may.
 fn at_element(what: Operand, address: u64, element_bytes: u64) -> Result<(), HandOverError> {
     let inside = HandOverError::InsideElement { what, address, element_bytes };
-    aligned(what, address, element_bytes).map_err(|_| inside)
+    aligned(what, address, element_alignment(element_bytes)).map_err(|_| inside)
 }
 
 /// Memory that is there, and has so many bytes.
@@ -152,8 +157,9 @@ impl CallRules {
             CallLength::Device { address } => (max_n, Some(address)),
         };
         let elements = given(Operand::Length, elements, call_use.n_on_device, 4)?;
-        let initial = given(Operand::Init, call.init, call_use.init_in_memory, element_bytes)?;
-        let total = given(Operand::Total, call.total, call_use.total, element_bytes)?;
+        let alignment = element_alignment(element_bytes);
+        let initial = given(Operand::Init, call.init, call_use.init_in_memory, alignment)?;
+        let total = given(Operand::Total, call.total, call_use.total, alignment)?;
         let (read, written) = (n * element_bytes, self.output_bytes(n));
         if n > 0 {
             large_enough(Operand::Input, input, read)?;

@@ -6,6 +6,8 @@ use std::fmt;
 use ash::vk;
 use scanbox_pack::{ArgumentKind, PackError};
 
+use crate::call::element_alignment;
+
 /// Memory that a program names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Operand {
@@ -192,8 +194,8 @@ impl fmt::Display for HandOverError {
             ),
             Self::InsideElement { what, address, element_bytes } => write!(
                 f,
-                "{what} begins at {address:#x}, between the bytes of an element: begin at a multiple of its \
-                 {element_bytes} bytes",
+                "{what} begins at {address:#x}, between the bytes of an element: begin at a multiple of {} bytes",
+                element_alignment(*element_bytes),
             ),
             Self::Misaligned { what, address, needed } => {
                 write!(f, "{what} begins at {address:#x}, which is not a multiple of {needed} bytes: move it there")

@@ -5,7 +5,7 @@ use scanbox_pack::{ArgumentKind, CallUse, Place, Recipe, RecipePasses, ScanMode,
 use scanbox_vk::{CallLength, DeviceRange, HandOverError, Operand, Scan, ScanCall};
 
 use crate::driver;
-use crate::packs::{ANY_ELEMENT, IN_LINE, KEPT, ON_DEVICE, sum};
+use crate::packs::{ANY_ELEMENT, IN_LINE, KEPT, ON_DEVICE, of_12_bytes, sum};
 use crate::scanner::{INPUT, OUTPUT, SCRATCH, call, recorded, scan, scanner, test_data};
 
 #[test]
@@ -57,7 +57,7 @@ fn vectors_are_used_where_they_may_begin() {
     assert_eq!(at(2, 0), Err(inside(Operand::Input, INPUT + 2)));
     assert_eq!(at(0, 1), Err(inside(Operand::Output, OUTPUT + 1)));
     let text = at(2, 0).unwrap_err().to_string();
-    assert!(text.ends_with("begin at a multiple of its 4 bytes") && !text.contains("any_element"), "{text}");
+    assert!(text.ends_with("begin at a multiple of 4 bytes") && !text.contains("any_element"), "{text}");
     // Without that use there are vectors alone.
     let scan = crate::scanner::scan(10_000, KEPT);
     let mut call = call(5000);
@@ -65,6 +65,35 @@ fn vectors_are_used_where_they_may_begin() {
     let misaligned = HandOverError::Misaligned { what: Operand::Output, address: OUTPUT + 4, needed: 16 };
     assert_eq!(recorded(&scan, &call), Err(misaligned.clone()));
     assert!(misaligned.to_string().contains("CallUse::any_element"));
+}
+
+/// Structures of three words begin at any word, and stand without a gap.
+#[test]
+fn elements_of_12_bytes_begin_at_words() {
+    let mut data = test_data();
+    of_12_bytes(&mut data);
+    let problem = data.problems[0].scan.clone();
+    let scan = scanner(data).scan(&problem, 10_000, ANY_ELEMENT).unwrap();
+    let at = |input, output| {
+        let mut call = call(5000);
+        (call.input.address, call.output.address) = (INPUT + input, OUTPUT + output);
+        call.input.bytes = 60_000;
+        recorded(&scan, &call).map(drop)
+    };
+    for (input, output) in [(0, 0), (4, 0), (12, 24), (20, 8)] {
+        assert_eq!(at(input, output), Ok(()));
+    }
+    for (input, output, what, address) in
+        [(2, 0, Operand::Input, INPUT + 2), (12, 6, Operand::Output, OUTPUT + 6)]
+    {
+        let error = at(input, output).unwrap_err();
+        assert!(error.to_string().ends_with("begin at a multiple of 4 bytes"), "{error}");
+        assert_eq!(error, HandOverError::InsideElement { what, address, element_bytes: 12 });
+    }
+    let mut short = call(5000);
+    short.input.bytes = 59_999;
+    let too_small = HandOverError::TooSmall { what: Operand::Input, bytes: 59_999, needed: 60_000 };
+    assert_eq!(recorded(&scan, &short), Err(too_small));
 }
 
 #[test]

@@ -84,7 +84,7 @@ fn one_name_has_the_shapes_for_every_size_of_an_element() {
     assert_eq!(counts(&["--space", "full"])["configs"], 12_147);
     assert_eq!(counts(&["--space", "full", "--type", "u64"])["configs"], 3782);
     // What does not commute has several shapes at every size, too.
-    for operator in ["matrix2x2", "affine", "argmax"] {
+    for operator in ["matrix2x2", "affine", "argmax", "text-position"] {
         let file = format!("kernels/operators/{operator}.glsl");
         let counts = counts(&["--space", "full", "--operator", &file]);
         for exponent in 10..=27 {

@@ -33,7 +33,11 @@ pub(super) fn word(n: u64) -> PushWord {
 
 /// The push constants of an initial value.
 pub(super) fn initial_words(problem: &Problem, words: [u32; 4]) -> impl Iterator<Item = PushWord> + use<> {
-    let count = if problem.element() == Element::Struct16 { 4 } else { 2 };
+    let count = match problem.element() {
+        Element::Struct16 => 4,
+        Element::Struct12 => 3,
+        _ => 2,
+    };
     words.into_iter().take(count).map(PushWord::Value)
 }
 

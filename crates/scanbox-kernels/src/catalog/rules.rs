@@ -105,7 +105,7 @@ fn computes(resolved: &Resolved<'_>) -> Legality {
         Element::U64 | Element::I64 => !device.int64_elements,
         Element::F64 => !device.float64_elements,
         Element::U32 | Element::I32 | Element::F32 => false,
-        Element::Struct4 | Element::Struct8 | Element::Struct16 => false,
+        Element::Struct4 | Element::Struct8 | Element::Struct12 | Element::Struct16 => false,
     };
     if missing {
         return reject("element-needs-64-bit", format!("the device has no type {element} in shaders"));

@@ -56,7 +56,8 @@ impl Resolved<'_> {
     fn scan_shared_bytes(&self) -> u64 {
         let Self { config, problem, .. } = self;
         let kernel = &config.kernel;
-        let element = problem.element_bytes();
+        // A structure of 12 bytes may have vectors in it, which begin at multiples of 8 or 16 bytes there.
+        let element = problem.element_bytes().next_power_of_two();
         let size = u64::from(config.workgroup_size);
         let subgroup_size = u64::from(self.subgroup_size());
         let subgroups = size / subgroup_size;

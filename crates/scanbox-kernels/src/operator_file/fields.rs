@@ -103,15 +103,12 @@ pub(super) fn element_of(fields: &[Field]) -> Result<Element, String> {
     match words {
         1 => Ok(Element::Struct4),
         2 => Ok(Element::Struct8),
+        3 => Ok(Element::Struct12),
         4 => Ok(Element::Struct16),
         0 => Err("`struct Element` has no fields".to_owned()),
         _ => Err(format!(
-            "`struct Element` has {} bytes, and memory is read 4, 8 or 16 at a time{}",
-            4 * words,
-            match words {
-                3 => ": add a field of 4 bytes",
-                _ => ": 16 is the most, so pack small fields into one word",
-            }
+            "`struct Element` has {} bytes, and elements have 4, 8, 12 or 16: pack small fields into one word",
+            4 * words
         )),
     }
 }
@@ -201,10 +198,10 @@ bool is_number(const Element value) {{
     );
     text.push_str(&functions);
     if !draws {
-        let constructed = if fields.iter().map(|field| field.components).sum::<usize>() == 4 {
-            "uvec4(random, random.y * 0x9e3779b9u + index, random.x ^ (index * 0x85ebca6bu))"
-        } else {
-            "random"
+        let constructed = match fields.iter().map(|field| field.components).sum::<usize>() {
+            4 => "uvec4(random, random.y * 0x9e3779b9u + index, random.x ^ (index * 0x85ebca6bu))",
+            3 => "uvec3(random, random.y * 0x9e3779b9u + index)",
+            _ => "random",
         };
         let _ = write!(
             text,

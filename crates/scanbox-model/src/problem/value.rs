@@ -66,7 +66,7 @@ impl ElementValue {
             Element::I64 => text.parse().ok().map(Self::from_i64),
             Element::F64 => text.parse().ok().filter(|value: &f64| value.is_finite()).map(Self::from_f64),
             // A structure has more than one value.
-            Element::Struct4 | Element::Struct8 | Element::Struct16 => None,
+            Element::Struct4 | Element::Struct8 | Element::Struct12 | Element::Struct16 => None,
         };
         value.ok_or_else(|| {
             format!("`{}` is not a value of type {element}", text.chars().take(40).collect::<String>())
@@ -104,7 +104,7 @@ impl fmt::Display for ElementValue {
             Element::I64 => write!(f, "{}", self.bits as i64),
             Element::F64 => write!(f, "{}", f64::from_bits(self.bits)),
             Element::Struct4 => write!(f, "{{{:#010x}}}", self.bits as u32),
-            Element::Struct8 | Element::Struct16 => {
+            Element::Struct8 | Element::Struct12 | Element::Struct16 => {
                 write!(f, "{{{:#010x}, {:#010x}}}", self.bits as u32, (self.bits >> 32) as u32)
             }
         }

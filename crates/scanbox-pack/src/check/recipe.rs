@@ -96,7 +96,7 @@ fn prepare(prepare: &Prepare<u16>, content: ScratchContent, modules: usize) -> S
 fn formula(formula: &Formula, max_n: u64) -> Soundness {
     let Formula { tile_elements, element_bytes, split, tickets, states } = formula;
     ensure(tile_elements.get() <= u64::from(u32::MAX), || format!("tiles of {tile_elements} elements"))?;
-    ensure([4, 8, 16].contains(element_bytes), || format!("elements of {element_bytes} bytes"))?;
+    super::element_bytes(*element_bytes)?;
     ensure(*split != Split::AtMost(0), || "no workgroups".to_owned())?;
     if *split == Split::ByLevels {
         ensure(tile_elements.get() > 1, || "levels without end".to_owned())?;

@@ -205,6 +205,17 @@ pub fn data() -> PackData {
     }
 }
 
+/// Makes it one of structures of 12 bytes, whose groups nobody adds up atomically.
+pub fn of_12_bytes(data: &mut PackData) {
+    data.problems[0].scan.element_bytes = 12;
+    for formula in data.recipes.iter_mut().map(|one| &mut one.recipe.formula) {
+        formula.element_bytes = 12;
+        if let Some(states) = &mut formula.states {
+            states.groups = states.groups.map(|_| GroupState::Published);
+        }
+    }
+}
+
 fn one_states() -> Option<StatesFormula> {
     Some(states(ScratchContent::Zeros, StatesBegin::At(256), None))
 }
@@ -235,7 +246,7 @@ fn any_recipe() -> impl Strategy<Value = Recipe<u16>> {
     let split =
         prop::sample::select(vec![Split::Tiles, Split::One, Split::AtMost(3), Split::AtMost(u32::MAX)]);
     let sizes = (0..=u64::from(u32::MAX), 1..=u64::from(u32::MAX));
-    let constants = (1..=u64::from(u32::MAX), prop::sample::select(vec![4u32, 8, 16]), 2u32..=8);
+    let constants = (1..=u64::from(u32::MAX), prop::sample::select(vec![4u32, 8, 12, 16]), 2u32..=8);
     let words = prop::collection::vec(any::<u32>(), 0..6);
     (0u16..4, split, sizes, constants, 0..7, words).prop_map(
         |(module, split, sizes, constants, kind, words)| {
@@ -295,7 +306,7 @@ pub fn any_pack() -> impl Strategy<Value = Pack> {
                 ..sum()
             };
             let n_on_device = recipe.call_sizes == CallSizes::InMemory;
-            let any_element = recipe.alignment <= recipe.formula.element_bytes && time % 3 == 0;
+            let any_element = recipe.formula.element_bytes.is_multiple_of(recipe.alignment) && time % 3 == 0;
             let call_use = CallUse { n_on_device, arguments: recipe.arguments, any_element, ..KEPT };
             let needs = if recipe.co_resident { Promises::CO_RESIDENCY } else { Promises::NONE };
             let choices = (recipe.min_n.max(1), &[place, place][..]);

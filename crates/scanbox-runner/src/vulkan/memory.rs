@@ -224,7 +224,7 @@ impl Memory {
             | Binding::Expected
             | Binding::Kept
             | Binding::Total
-            | Binding::Initial(_) => plan.problem.element_bytes(),
+            | Binding::Initial(_) => plan.problem.element().alignment().into(),
         };
         if address.is_multiple_of(needed) {
             return Ok(address);
@@ -364,7 +364,7 @@ impl Memory {
     /// As many more as keep vectors where they are, from the last element on.
     pub fn with_total(problem: &Problem, n: u64) -> u64 {
         let more = problem.has_total() && problem.mode() == Mode::Exclusive;
-        n + if more { MOST_VECTOR_BYTES / problem.element_bytes() } else { 0 }
+        n + if more { MOST_VECTOR_BYTES / u64::from(problem.element().alignment()) } else { 0 }
     }
 
     /// Of which of the two inputs these elements of a problem are not there and have to be loaded for themselves: what

@@ -39,8 +39,10 @@ struct Watched {
     other: bool,
     sums: Call,
     compare: Call,
-    /// Elements behind each sum.
-    run: u64,
+    /// Bytes behind each sum.
+    run_bytes: u64,
+    /// Bytes of an element.
+    element_bytes: u64,
 }
 
 impl Watch {
@@ -86,9 +88,9 @@ impl VulkanSession {
             let Some((problem, _, loaded)) = self.memory.loaded_input(other) else { return Ok(None) };
             let whole = catalog::sum_input(&problem, loaded, &self.gpu.profile);
             let Expected::Sums { run_words } = whole.result else { return Ok(None) };
-            // Whole runs, whose sums are those that were made of more.
-            let run = u64::from(run_words) * WORD_BYTES / problem.element_bytes();
-            let n = (plan.n * 2 + MARGIN).next_multiple_of(run).min(loaded);
+            // Whole runs, whose sums are those that were made of more: of elements of three words too, as many as a run
+            // has words.
+            let n = (plan.n * 2 + MARGIN).next_multiple_of(run_words.into()).min(loaded);
             // Its elements stand at the end.
             let n = if problem.is_reversed() { loaded } else { n };
             let sums = catalog::sum_input(&problem, n, &self.gpu.profile);
@@ -99,7 +101,8 @@ impl VulkanSession {
             sums.aim(Binding::Output, now.address());
             compare.aim(Binding::Expected, before.address());
             compare.aim(Binding::Output, now.address());
-            Ok(Some(Watched { other, sums, compare, run }))
+            let run_bytes = u64::from(run_words) * WORD_BYTES;
+            Ok(Some(Watched { other, sums, compare, run_bytes, element_bytes: problem.element_bytes() }))
         };
         let others = if alternates { &[false, true][..] } else { &[false] };
         let inputs: Result<Vec<_>, Failure> = others.iter().map(|&other| watched(other)).collect();
@@ -136,8 +139,8 @@ impl VulkanSession {
             .collect();
         let mut reason = None;
         for (watched, run) in changed {
-            let begin = u64::from(run) * watched.run;
-            let (from, to) = (begin, begin + watched.run - 1);
+            let begin = u64::from(run) * watched.run_bytes;
+            let [from, to] = [begin, begin + watched.run_bytes - 1].map(|byte| byte / watched.element_bytes);
             reason.get_or_insert_with(|| format!("it writes to its input, first in elements {from} to {to}"));
             self.reload(watched.other)?;
         }

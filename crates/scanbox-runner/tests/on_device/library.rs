@@ -13,6 +13,7 @@ use scanbox_model::record::{Cache, Status};
 use scanbox_pack::{ArgumentKind, Breakpoint, CallUse, ChoiceTable, Pack, PackProblem, Promises};
 use scanbox_runner::backend::Backend;
 use scanbox_runner::twin::{self, Length};
+use scanbox_testing::operator_files::example;
 
 const PUSH: &str = "b1.vec4.fallback.sub.early.turn.wg64";
 const BLOCK: &str = "b1.vec4.fallback.sub.early.block.wg64";
@@ -33,7 +34,7 @@ fn pack(bench: &mut Bench, labels: &[(&str, bool)], problem: &Problem, built: &P
             Arguments::Block => ArgumentKind::Line,
             Arguments::Baked => ArgumentKind::Baked,
         };
-        let ranked = builder.add_all(&compiler(), [(label.to_owned(), recipe)]).unwrap();
+        let ranked = builder.add_all(&bench.compiler, [(label.to_owned(), recipe)]).unwrap();
         measured.push(ChoiceTable {
             call_use: CallUse {
                 arguments,
@@ -103,6 +104,38 @@ fn the_library_is_timed_and_right() {
                     let twin = twin::run(device, &plan, cache, length).unwrap();
                     assert_eq!(twin.reason, None, "{what}, {cache:?}");
                 }
+            }
+        }
+    }
+}
+
+/// Structures of three words, which stand 12 bytes apart: pushed and in a line; with a total, and with an initial value
+/// in memory.
+#[test]
+fn the_library_scans_elements_of_12_bytes() {
+    let file = example("text-position");
+    let Some(mut bench) = Bench::new(|| compiler().with_operator(file.clone())) else { return };
+    let plain = Problem::of_user(Mode::Exclusive, file.operator(), Placement::OutOfPlace).unwrap();
+    let begins = plain.beginning_with(file.value("1,2,3").unwrap()).unwrap();
+    let in_memory = begins.with_operands(Total::Stored, InitSource::Memory).unwrap();
+    let in_place = Problem::of_user(Mode::Inclusive, file.operator(), Placement::InPlace).unwrap();
+    let labels = ["b1.vec2.par.sub.early.turn.wg64", "b1.vec4.par.sub.early.block.wg64"];
+    for problem in [begins, in_memory, in_place.reversed()] {
+        let pack = pack(&mut bench, &labels.map(|label| (label, false)), &problem, &problem);
+        let shaders = catalog::operator_shaders(&problem, bench.device().profile());
+        bench.create(&shaders);
+        bench.device().load(&problem, &RANDOM, 20_011).unwrap();
+        bench.device().lend(Arc::new(pack), Promises::ALL).unwrap();
+        for label in labels {
+            for n in [1, 1000, 20_011] {
+                let plan = plan(&mut bench, label, CallForm::Library, &problem, n);
+                let what = format!("{label} {problem} at {n}");
+                let found =
+                    bench.device().verify(&plan).unwrap_or_else(|failure| panic!("{what}: {failure}"));
+                assert_eq!((found.mismatches, found.total), (0, None), "{what}");
+                let length = Length { calls: 9, per_submission: 1000 };
+                let twin = twin::run(bench.device(), &plan, Cache::Hot, length).unwrap();
+                assert_eq!(twin.reason, None, "{what}");
             }
         }
     }

@@ -47,8 +47,11 @@ fn problems() -> Vec<Problem> {
                 let begins = match bytes {
                     4 => Problem::new(mode, Element::U32, Operator::Add, Some("7"), placement),
                     _ => {
-                        let (name, value) =
-                            if bytes == 8 { ("affine", "3,5") } else { ("matrix2x2", "1,2,3,4") };
+                        let (name, value) = match bytes {
+                            8 => ("affine", "3,5"),
+                            12 => ("text-position", "1,2,3"),
+                            _ => ("matrix2x2", "1,2,3,4"),
+                        };
                         let file = example(name);
                         let plain = Problem::of_user(mode, file.operator(), placement).unwrap();
                         plain.beginning_with(file.value(value).unwrap())

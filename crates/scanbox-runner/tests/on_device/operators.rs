@@ -67,7 +67,12 @@ fn argmax(earlier: Words, later: Words) -> Words {
     }
 }
 
-const EXAMPLES: [Example; 5] = [
+fn text_position(earlier: Words, later: Words) -> Words {
+    let column = if later[0] > 0 { later[1] } else { earlier[1].wrapping_add(later[1]) };
+    [earlier[0].wrapping_add(later[0]), column, earlier[2].wrapping_add(later[2]), 0]
+}
+
+const EXAMPLES: [Example; 6] = [
     Example {
         name: "affine",
         words: 2,
@@ -116,6 +121,19 @@ const EXAMPLES: [Example; 5] = [
             let half_octave = (1 << index.max(8).ilog2()) >> 1;
             let is_maximum = index & half_octave == 0 && index & 7 != 0 && random[1] % 7 == 0;
             [0x3f80_0000 + if is_maximum { 32 + (index >> 3) } else { random[0] & 31 }, index, 0, 0]
+        },
+        floats: false,
+    },
+    Example {
+        name: "text-position",
+        words: 3,
+        identity: [0; 4],
+        combine: text_position,
+        draw: |random, index| {
+            let rarity = [7, 511, 65_535][(index as usize >> 14) % 3];
+            let lines = u32::from(random[0] & rarity == 0);
+            let bytes = 1 + (random[1] & 63);
+            [lines, 1 - lines + (random[1] >> 8) % bytes, bytes, 0]
         },
         floats: false,
     },
@@ -193,6 +211,7 @@ fn the_examples_are_what_they_say() {
         let init = match (example.name, example.words) {
             ("segmented-sum", _) => "0,2",
             (_, 4) => "1,2,3,4",
+            (_, 3) => "1,2,3",
             _ => "1,2",
         };
         for (mode, direction, begins) in [
@@ -365,7 +384,7 @@ fn calls_are_timed_and_a_wrong_element_is_told_with_all_its_words() {
     const N: u64 = 3_001;
     const INDEX: u64 = 2_000;
     let input = Input { kind: InputKind::Random, seed: 7 };
-    for name in ["affine", "affine-f32", "matrix2x2"] {
+    for name in ["affine", "affine-f32", "matrix2x2", "text-position"] {
         let file = example(name);
         let problem = of_user(&file, Mode::Inclusive, Placement::OutOfPlace);
         let device = bench.device();

@@ -1,7 +1,7 @@
 //! On a device: the first one that the loader lists. Without `SCANBOX_TEST_DEVICE=1` every test says that it is
 //! skipped.
 
-mod bound_pack;
+mod packs;
 mod installed;
 
 use std::fs;
@@ -37,8 +37,19 @@ fn what_is_bound_runs_and_can_be_told_something_else() {
     if is_asked_for() {
         let scratch = tempfile::tempdir().unwrap();
         let path = scratch.path().join("bound.scanpack");
-        fs::write(&path, bound_pack::bytes()).unwrap();
+        fs::write(&path, packs::bytes()).unwrap();
         let said = Program::of_tests("bound.c", Linked::Statically).check(&[&path]);
+        assert!(said.ends_with("0 failures\n"), "{said}");
+    }
+}
+
+#[test]
+fn structures_of_12_bytes_stand_in_arrays_of_c() {
+    if is_asked_for() {
+        let scratch = tempfile::tempdir().unwrap();
+        let path = scratch.path().join("structures.scanpack");
+        fs::write(&path, packs::of_structures()).unwrap();
+        let said = Program::of_tests("structures.c", Linked::Statically).check(&[&path]);
         assert!(said.ends_with("0 failures\n"), "{said}");
     }
 }

@@ -12,11 +12,24 @@
 // is when the slowest is in round r - 1 at least; it then arrives for round r + 2 at most: r - 1, r, r + 1, r + 2.
 const uint SLOTS = 4u;
 
-// Atomics are for words, so that elements are one, two or four of them: flags keep them together.
+// Atomics are for words, so that elements are one to four of them: flags keep them together.
 #if ELEMENT_BYTES == 4
 #define SharedElement uint
 #define READ_ELEMENT(variable) element_of_word(READ(variable))
 #define WRITE_ELEMENT(variable, value) WRITE(variable, element_word(value))
+#elif ELEMENT_BYTES == 12
+struct SharedElement {
+    uint words[3];
+};
+#define READ_ELEMENT(variable) \
+    element_of_words(uvec3(READ(variable.words[0]), READ(variable.words[1]), READ(variable.words[2])))
+#define WRITE_ELEMENT(variable, value)                  \
+    {                                                   \
+        const ElementWords words = element_words(value); \
+        WRITE(variable.words[0], words.x);              \
+        WRITE(variable.words[1], words.y);              \
+        WRITE(variable.words[2], words.z);              \
+    }
 #elif ELEMENT_BYTES == 16
 struct SharedElement {
     uint words[4];

@@ -123,6 +123,13 @@ Element element_of_words(const uvec2 words) {
 
 #endif
 
+// What addresses of elements are multiples of: a power of two.
+#if ELEMENT_BYTES == 12
+#define ELEMENT_ALIGNMENT 4
+#else
+#define ELEMENT_ALIGNMENT ELEMENT_BYTES
+#endif
+
 // In place, the two are the same memory.
 #if defined(IN_PLACE) && IN_PLACE
 #define UNSHARED
@@ -132,7 +139,7 @@ Element element_of_words(const uvec2 words) {
 
 // Arrays that begin at any element have their vectors there too: compilers make as many accesses of a vector as that
 // takes. (Full tiles may do better: stages/tile/shifted_vectors.glsl.)
-const uint VECTOR_ALIGNMENT = ANY_ELEMENT == 1 ? ELEMENT_BYTES : ELEMENT_BYTES * LANES;
+const uint VECTOR_ALIGNMENT = ANY_ELEMENT == 1 ? ELEMENT_ALIGNMENT : ELEMENT_ALIGNMENT * LANES;
 
 layout(buffer_reference, std430, buffer_reference_align = VECTOR_ALIGNMENT) UNSHARED readonly buffer InputVectors {
     StoredVector at[];
@@ -142,10 +149,10 @@ layout(buffer_reference, std430, buffer_reference_align = VECTOR_ALIGNMENT) UNSH
 };
 
 #if ELEMENT >= ELEMENT_STRUCT4
-layout(buffer_reference, std430, buffer_reference_align = ELEMENT_BYTES) UNSHARED readonly buffer InputElements {
+layout(buffer_reference, std430, buffer_reference_align = ELEMENT_ALIGNMENT) UNSHARED readonly buffer InputElements {
     StoredElement at[];
 };
-layout(buffer_reference, std430, buffer_reference_align = ELEMENT_BYTES) UNSHARED writeonly buffer OutputElements {
+layout(buffer_reference, std430, buffer_reference_align = ELEMENT_ALIGNMENT) UNSHARED writeonly buffer OutputElements {
     StoredElement at[];
 };
 

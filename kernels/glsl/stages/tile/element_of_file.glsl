@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Element: the structure of a user's operator (kernels/README.md, "Your own operator"). It is worked with as what it
-// is, and stands in memory as words, so that a vector is loaded and stored 16 bytes at a time.
+// is, and stands in memory as words, so that a vector is loaded and stored 16 bytes at a time. Of elements of 12 bytes,
+// which stand there without a gap, a vector of two is three pairs of words and a vector of four three quads; one alone
+// is three words, as a uvec3 would have a gap behind it.
 //
 // operator_file.glsl is made from the user's file: its text, which has Element, identity(), combine() and draw(), and
 // what follows from the fields: element_words(), element_of_words(), and element_error(expected, got), by how much a
@@ -14,6 +16,14 @@
 #define ELEMENT_BYTES 8
 #define ElementWords uvec2
 #define StoredElement uvec2
+#elif ELEMENT == ELEMENT_STRUCT12
+#define ELEMENT_BYTES 12
+#define ElementWords uvec3
+// An array, which no structure of a file has: of three members, it would be one that the optimizer takes for it, and then
+// stores what has another type.
+struct StoredElement {
+    uint words[3];
+};
 #else
 #define ELEMENT_BYTES 16
 #define ElementWords uvec4
@@ -40,6 +50,15 @@ StoredElement stored_element(const Element value) {
 
 Element loaded_element(const StoredElement stored) {
     return element_of_words(uvec2(stored, 0u));
+}
+#elif ELEMENT_BYTES == 12
+StoredElement stored_element(const Element value) {
+    const ElementWords words = element_words(value);
+    return StoredElement(uint[](words.x, words.y, words.z));
+}
+
+Element loaded_element(const StoredElement stored) {
+    return element_of_words(uvec3(stored.words[0], stored.words[1], stored.words[2]));
 }
 #else
 StoredElement stored_element(const Element value) {
@@ -81,6 +100,11 @@ struct Vector {
 #elif ELEMENT_BYTES * LANES == 16
 #define StoredVector uvec4
 #define STORED_WORD(stored, word) stored[word]
+#elif ELEMENT_BYTES * LANES == 24
+struct StoredVector {
+    uvec2 pairs[3];
+};
+#define STORED_WORD(stored, word) stored.pairs[(word) / 2u][(word) % 2u]
 #else
 struct StoredVector {
     uvec4 quads[ELEMENT_BYTES * LANES / 16];

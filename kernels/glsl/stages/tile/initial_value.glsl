@@ -6,7 +6,7 @@
 
 #if HAS_INIT && INIT_FROM_MEMORY
 
-layout(buffer_reference, std430, buffer_reference_align = ELEMENT_BYTES) restrict readonly buffer InitialValue {
+layout(buffer_reference, std430, buffer_reference_align = ELEMENT_ALIGNMENT) restrict readonly buffer InitialValue {
     StoredElement value;
 };
 
@@ -18,6 +18,9 @@ void read_initial_value() {
     private_initial_value = loaded_element(initial.value);
 }
 
+#elif HAS_INIT && ELEMENT == ELEMENT_STRUCT12
+#define INITIAL_VALUE element_of_words(uvec3(params.initial_low, params.initial_high, params.initial_third))
+#define read_initial_value()
 #elif HAS_INIT && ELEMENT == ELEMENT_STRUCT16
 #define INITIAL_VALUE                                                                                           \
     element_of_words(uvec4(params.initial_low, params.initial_high, params.initial_third, params.initial_fourth))

@@ -16,7 +16,7 @@
 
 #include "stages/tile/tile_order.glsl"
 
-layout(buffer_reference, std430, buffer_reference_align = ELEMENT_BYTES) buffer Total {
+layout(buffer_reference, std430, buffer_reference_align = ELEMENT_ALIGNMENT) buffer Total {
     StoredElement value;
 };
 

@@ -252,7 +252,7 @@ void load_tile(const uint tile, out Vector items[BATCH_SIZE]) {
 Element private_last;
 #define KEEP_LAST(items) private_last = LANE(items[BATCH_SIZE - 1], LANES - 1);
 
-layout(buffer_reference, std430, buffer_reference_align = ELEMENT_BYTES) writeonly buffer TotalOfAll {
+layout(buffer_reference, std430, buffer_reference_align = ELEMENT_ALIGNMENT) writeonly buffer TotalOfAll {
     StoredElement value;
 };
 
