@@ -1,8 +1,8 @@
 //! Files of users' operators: what one says of itself, and the GLSL that follows from its fields.
 //!
-//! A file has a line `#pragma scanbox operator(commutative = no, exact = yes)`, a `struct Element` of 4, 8, 12 or 16 bytes,
-//! and the functions `identity`, `combine` and, unless random words will do, `draw`; it may have `transform_input` and
-//! `transform_output` (kernels/README.md, "Your own operator"). Everything else is the GLSL compiler's to say.
+//! A file has a line `#pragma scanbox operator(commutative = no, exact = yes)`, a `struct Element` of 4, 8, 12 or 16
+//! bytes, and the functions `identity`, `combine` and, unless random words will do, `draw`; it may have
+//! `transform_input` and `transform_output` (kernels/README.md, "Your own operator"). Everything else is the GLSL compiler's to say.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What stands where in scratch memory and in lines of arguments.
+//! What stands where in scratch memory, in lines of arguments and in arrays.
 
 // The layout of the scratch memory. Shaders have the same numbers (kernels/glsl/stages/state/layout.glsl), which a
 // test compares.
@@ -42,3 +42,9 @@ pub const N_WORD: usize = 4;
 /// Bytes from one line to the next. Lines stand in pairs: a call that finds its arguments in one may write those of
 /// the next call to the other.
 pub const LINE_BYTES: u64 = 128;
+
+/// What addresses of elements of so many bytes are multiples of: the largest power of two that divides these.
+#[must_use]
+pub fn element_alignment(element_bytes: u64) -> u64 {
+    1 << element_bytes.trailing_zeros()
+}

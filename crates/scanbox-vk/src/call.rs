@@ -1,5 +1,6 @@
 //! Calls: what a program passes, and what must hold of it. Nothing here allocates.
 
+use scanbox_pack::layout::element_alignment;
 use scanbox_pack::{CallUse, ScanMode};
 
 use crate::hand_over_error::{HandOverError, Operand};
@@ -79,11 +80,6 @@ fn given(what: Operand, address: Option<u64>, wanted: bool, alignment: u64) -> R
         (Some(_), false) => Err(HandOverError::Unexpected { what }),
         (Some(address), true) => aligned(what, address, alignment).map(|()| address),
     }
-}
-
-/// What addresses of elements of so many bytes are multiples of: the largest power of two that divides these.
-pub(crate) fn element_alignment(element_bytes: u64) -> u64 {
-    1 << element_bytes.trailing_zeros()
 }
 
 pub(crate) fn aligned(what: Operand, address: u64, needed: u64) -> Result<(), HandOverError> {

@@ -4,9 +4,8 @@ use std::error::Error;
 use std::fmt;
 
 use ash::vk;
+use scanbox_pack::layout::element_alignment;
 use scanbox_pack::{ArgumentKind, PackError};
-
-use crate::call::element_alignment;
 
 /// Memory that a program names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

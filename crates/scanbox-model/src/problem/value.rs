@@ -94,6 +94,36 @@ impl ElementValue {
     }
 }
 
+impl Operator {
+    /// What changes nothing when it is combined with something.
+    ///
+    /// # Panics
+    /// Of a user's operator: its file alone knows it.
+    #[must_use]
+    pub fn identity(self, element: Element) -> ElementValue {
+        use Element as E;
+        let of = |u32, i32, f32, u64, i64, f64| match element {
+            E::U32 => ElementValue::from_u32(u32),
+            E::I32 => ElementValue::from_i32(i32),
+            E::F32 => ElementValue::from_f32(f32),
+            E::U64 => ElementValue::from_u64(u64),
+            E::I64 => ElementValue::from_i64(i64),
+            E::F64 => ElementValue::from_f64(f64),
+            E::Struct4 | E::Struct8 | E::Struct12 | E::Struct16 => {
+                panic!("the identity of {element} is in a file")
+            }
+        };
+        match self {
+            Self::Add | Self::Or | Self::Xor => of(0, 0, 0.0, 0, 0, 0.0),
+            Self::Mul => of(1, 1, 1.0, 1, 1, 1.0),
+            Self::And => of(u32::MAX, -1, 0.0, u64::MAX, -1, 0.0),
+            Self::Min => of(u32::MAX, i32::MAX, f32::INFINITY, u64::MAX, i64::MAX, f64::INFINITY),
+            Self::Max => of(0, i32::MIN, f32::NEG_INFINITY, 0, i64::MIN, f64::NEG_INFINITY),
+            Self::User => panic!("the identity of a user's operator is in its file"),
+        }
+    }
+}
+
 impl fmt::Display for ElementValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.element {

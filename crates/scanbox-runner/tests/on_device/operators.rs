@@ -19,7 +19,7 @@ use scanbox_model::record::{Cache, Status};
 use scanbox_runner::backend::{Backend, Failure};
 use scanbox_runner::verify::{self, ItemVerdict, VerifyEvent, VerifyJob};
 use scanbox_runner::vulkan::{Tamper, Vulkan};
-use scanbox_testing::operator_files::{example, of};
+use scanbox_testing::operator_files::{example, of, operator};
 
 /// The words of an element; those that it has not are zero.
 type Words = [u32; 4];
@@ -425,5 +425,41 @@ fn calls_are_timed_and_a_wrong_element_is_told_with_all_its_words() {
         let behind = Tamper::Overwrite { index: plan.output_words() + 3, word: 7 };
         let first = device.verify_tampered(&plan, behind).unwrap().first.unwrap();
         assert_eq!((first.index, first.element, first.got().as_str()), (N + 3, Element::U32, "7"));
+    }
+}
+
+/// Of elements of three words, a comparison whose workgroups take other numbers of words knows which one is wrong.
+#[test]
+fn a_wrong_element_of_12_bytes_is_found_where_it_is() {
+    let Some(mut bench) = Bench::new(compiler) else { return };
+    const N: u64 = 20_011;
+    let file = operator(
+        "sums",
+        "#pragma scanbox operator(commutative = yes, tolerance = 1e-5)
+        struct Element { uint count; vec2 sums; };
+        Element identity() { return Element(0u, vec2(0.0)); }
+        Element combine(const Element earlier, const Element later) {
+            return Element(earlier.count + later.count, earlier.sums + later.sums);
+        }
+        Element draw(const uvec2 random, const uint index) {
+            return Element(1u, vec2(random & 15u) - 8.0);
+        }",
+    );
+    let problem = of_user(&file, Mode::Inclusive, Placement::OutOfPlace);
+    let device = bench.device();
+    let profile = device.profile().clone();
+    let plan = catalog::plan(&"b2.vec2.par.rake.wg64".parse().unwrap(), &problem, N, &profile).unwrap();
+    let mut shaders = catalog::operator_shaders(&problem, &profile);
+    shaders.push(plan.passes[0].shader.clone());
+    create(device, &compiler_of(&file), &shaders);
+    device.load(&problem, &Input { kind: InputKind::Random, seed: 7 }, N).unwrap();
+    assert_eq!(device.verify(&plan).unwrap().mismatches, 0);
+    for index in [0, 2_730, 2_731, 8_001, 15_000, N - 1] {
+        for word in 0..3 {
+            let tamper = Tamper::Overwrite { index: 3 * index + word, word: 0x7f00_0000 };
+            let found = device.verify_tampered(&plan, tamper).unwrap();
+            let first = found.first.map(|first| first.index);
+            assert_eq!((found.mismatches, first), (1, Some(index)), "word {word} of element {index}");
+        }
     }
 }

@@ -19,8 +19,8 @@
 #elif ELEMENT == ELEMENT_STRUCT12
 #define ELEMENT_BYTES 12
 #define ElementWords uvec3
-// An array, which no structure of a file has: of three members, it would be one that the optimizer takes for it, and then
-// stores what has another type.
+// An array, which no structure of a file has: of three members, it would be one that the optimizer takes for it, and
+// then stores what has another type.
 struct StoredElement {
     uint words[3];
 };
