@@ -2,7 +2,8 @@
 //!
 //! A file has a line `#pragma scanbox operator(commutative = no, exact = yes)`, a `struct Element` of 4, 8, 12 or 16
 //! bytes, and the functions `identity`, `combine` and, unless random words will do, `draw`; it may have
-//! `transform_input` and `transform_output` (kernels/README.md, "Your own operator"). Everything else is the GLSL compiler's to say.
+//! `transform_input` and `transform_output` (kernels/README.md, "Your own operator"). Everything else is the GLSL
+//! compiler's to say.
 
 use std::path::Path;
 

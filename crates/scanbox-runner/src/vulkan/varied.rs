@@ -37,7 +37,9 @@ impl VulkanSession {
         let mut call = self.prepare(plan)?;
         let bytes = plan.n * plan.problem.element_bytes();
         let offsets = begin.map(|element| GUARD_BYTES + element * plan.problem.element_bytes());
-        self.memory.reserve_elsewhere(offsets[0].max(offsets[1]) + bytes + GUARD_BYTES)?;
+        // A reduction of no elements has one, too.
+        let room = bytes.max(plan.outputs() * plan.problem.element_bytes());
+        self.memory.reserve_elsewhere(offsets[0].max(offsets[1]) + room + GUARD_BYTES)?;
         self.memory.reserve_total()?;
         let [source, target] = elsewhere(&self.memory, offsets)?.map(|place| place.address());
         for address in [source, target] {
