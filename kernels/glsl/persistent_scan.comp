@@ -17,7 +17,7 @@
 #define REQUIRE_TILE_STATE
 #define PERSISTENT
 #include "kernel.glsl"
-#define SCANS_FEW (WORKGROUP_SIZE >= 256 && BATCH_SIZE > 1)
+#define SCANS_FEW (WORKGROUP_SIZE >= 256 && BATCH_SIZE > 1 && TILE_ORDER != TILE_ORDER_TICKET)
 #include "stages/tile/element.glsl"
 #include "stages/subgroup/operator.glsl"
 #include "stages/state/tile_state_params.glsl"
