@@ -10,7 +10,7 @@ use scanbox_model::record::{Clock, Record, Status};
 use scanbox_model::space::Point;
 use scanbox_model::units::size_label;
 
-use self::eta::{Eta, RowTime};
+use self::eta::{Eta, TakenTime};
 use crate::event::{PROGRESS_FORMAT, ProgressEvent, ProgressForm, StepsDone};
 use crate::notes::{self, Voice, note};
 
@@ -174,7 +174,7 @@ impl Progress {
 
     /// Counts a finished row. `is_new`: it is the first of its point in this run.
     pub fn finished(&mut self, record: &Record, is_new: bool) {
-        self.eta.finished(record.n_elements, RowTime::of(record, self.last_row.elapsed()), is_new);
+        self.eta.finished(record.n_elements, TakenTime::of(record, self.last_row.elapsed()), is_new);
         self.last_row = Instant::now();
         if is_new {
             self.done += 1;

@@ -47,14 +47,14 @@ pub(super) struct Eta {
 
 /// What a row took.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct RowTime {
+pub(super) struct TakenTime {
     /// From the row before it.
     pub seconds: f64,
     /// Nanoseconds of a call, and the calls of its twin; of a row that was measured.
     pub calls: Option<(u64, u32)>,
 }
 
-impl RowTime {
+impl TakenTime {
     pub(super) fn of(record: &Record, time: Duration) -> Self {
         let calls =
             record.steady.as_ref().zip(record.twin_calls).map(|(steady, calls)| (steady.median_ns, calls));
@@ -80,7 +80,7 @@ struct SizeTimes {
 
 impl SizeTimes {
     /// A row came; the first one of all only tells what leads.
-    fn push(&mut self, row: RowTime, is_first: bool) {
+    fn push(&mut self, row: TakenTime, is_first: bool) {
         let mut seconds = row.seconds;
         if let Some((call_ns, calls)) = row.calls {
             if twin::contends(call_ns, self.best_ns) {
@@ -123,7 +123,7 @@ impl Eta {
     }
 
     /// A row of this size came. `is_new`: it is the first of its point.
-    pub(super) fn finished(&mut self, n: u64, row: RowTime, is_new: bool) {
+    pub(super) fn finished(&mut self, n: u64, row: TakenTime, is_new: bool) {
         match self.sizes.get_mut(&n).filter(|_| is_new) {
             Some(size) => {
                 size.left = size.left.saturating_sub(1);
@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     /// Rows in the order in which they came: size, and time.
-    type Rows = Vec<(u64, RowTime)>;
+    type Rows = Vec<(u64, TakenTime)>;
 
     /// A tenth of the work.
     const SHARE: f64 = 0.1;
@@ -243,7 +243,7 @@ mod tests {
             best.entry(n).and_modify(|best: &mut u64| *best = call_ns.min(*best)).or_insert(call_ns);
             let seconds = factor * (fixed + each * n as f64) + f64::from(calls) * call_ns as f64 / 1e9;
             let seconds = seconds * if random.random_bool(0.02) { stray } else { 1.0 };
-            (n, RowTime { seconds, calls: Some((call_ns, calls)) })
+            (n, TakenTime { seconds, calls: Some((call_ns, calls)) })
         };
         let mut rows: Rows = rows.into_iter().map(&mut time).collect();
         if stray > 1.0 {
@@ -284,7 +284,7 @@ mod tests {
             let cells: Vec<&str> = line.split(',').collect();
             let number = |at: usize| cells[at].parse::<u64>().unwrap();
             let row =
-                RowTime { seconds: cells[2].parse().unwrap(), calls: Some((number(3), number(4) as u32)) };
+                TakenTime { seconds: cells[2].parse().unwrap(), calls: Some((number(3), number(4) as u32)) };
             sweeps.entry(number(0)).or_default().push((number(1), row));
         }
         assert_eq!(sweeps.len(), 8);
@@ -318,7 +318,9 @@ mod tests {
                 // Rows share the time since the second before.
                 let count = (at..rows.len()).take_while(|&row| second(row) == second(at)).count();
                 let each = Duration::from_secs_f64((second(at) - before) as f64 / count as f64);
-                times.extend(rows[at..at + count].iter().map(|row| (row.n_elements, RowTime::of(row, each))));
+                times.extend(
+                    rows[at..at + count].iter().map(|row| (row.n_elements, TakenTime::of(row, each))),
+                );
                 before = second(at);
             }
             assert!(times.len() > 150, "{name}: {}", times.len());

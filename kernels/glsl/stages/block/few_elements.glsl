@@ -9,8 +9,8 @@
 //
 // On an NVIDIA H100 this takes 12 % off a call at 2^10, in workgroups of 256, and 9 % at 2^11, in workgroups of 512.
 // Smaller workgroups have several tiles of such an input, and the larger program costs them 5 % up to 2^18. By ticket,
-// other kernels are faster for few elements, and programs ship many of these: a pack becomes 9 % larger. Both do without
-// (SCANS_FEW).
+// other kernels are faster for few elements, and programs ship many of these: a pack becomes 9 % larger. Both do
+// without (SCANS_FEW).
 
 bool is_few() {
     return ELEMENTS <= WORKGROUP_SIZE * LANES;
