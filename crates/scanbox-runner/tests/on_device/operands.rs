@@ -8,8 +8,10 @@ use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::{Input, InputKind};
 use scanbox_kernels::plan::{GUARD_WORDS, Plan};
 use scanbox_model::config::{Config, Parameter};
+use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Element, InitSource, Mode, Operator, Placement, Problem, Total};
 use scanbox_model::record::Cache;
+use scanbox_model::safe_devices::Guarantee;
 use scanbox_runner::backend::{Backend, ElementComparison};
 use scanbox_runner::twin::{self, Length};
 use scanbox_runner::verify::describe;
@@ -25,6 +27,14 @@ const KERNELS: [&str; 7] = [
     "redo.b1.vec4.none.sub.striped.block.wg64",
     "pers.b1.vec4.gather.sub.early.turn.wg64.u1",
     "rts.b1.vec4.none.rake.wg64",
+];
+
+/// Persistent kernels that scan few elements by one row: large workgroups, whose first tile is not by ticket.
+const OF_FEW: [&str; 4] = [
+    "pers.b2.vec4.two.sub.shuffle.striped.wgid.early.block.wg256.u2",
+    "pers.b2.vec2.gather.sub.striped.robin.early.wg256.u1",
+    "pers.b2.vec4.gatherfall.sub.shuffle.striped.wgid.early.block.wg256.u2",
+    "pers.b2.vec4.two.sub.robin.early.baked.wg256.u1",
 ];
 
 const SHORT: Length = Length { calls: 9, per_submission: 1000 };
@@ -75,10 +85,23 @@ fn plan(
     problem: &Problem,
     n: u64,
 ) -> Option<Plan> {
-    let config: Config = label.parse().unwrap();
     let profile = device.profile().clone();
-    let plan = catalog::plan_variant(&config, variant, problem, n, &profile).ok()?;
-    if hangs(&config, &profile) {
+    plan_as(&profile, device, compiler, label, variant, problem, n)
+}
+
+/// The same for a device that keeps what this profile says.
+fn plan_as(
+    profile: &DeviceProfile,
+    device: &mut Vulkan,
+    compiler: &Compiler,
+    label: &str,
+    variant: Variant,
+    problem: &Problem,
+    n: u64,
+) -> Option<Plan> {
+    let config: Config = label.parse().unwrap();
+    let plan = catalog::plan_variant(&config, variant, problem, n, profile).ok()?;
+    if hangs(&config, profile) {
         return None;
     }
     let shaders: Vec<_> = plan.passes.iter().map(|pass| pass.shader.clone()).collect();
@@ -136,6 +159,37 @@ fn every_mode_and_size_of_elements_has_its_operands() {
         }
     }
     assert!(calls > 80 && with_total > 40, "{calls} {with_total}");
+}
+
+#[test]
+fn few_elements_are_one_row_of_a_persistent_kernel() {
+    let Some(mut bench) = device() else { return };
+    // One workgroup waits for no other one.
+    let mut profile = DeviceProfile::clone(bench.device().profile());
+    profile.guarantee_facts.assumed = Guarantee::VALUES.to_vec();
+    let mut calls = 0;
+    for (turn, problem) in problems().into_iter().step_by(2).enumerate() {
+        let compiler = match problem.user() {
+            Some(user) => compiler().with_operator(of(&user)),
+            None => compiler(),
+        };
+        let label = OF_FEW[turn % OF_FEW.len()];
+        let config: Config = label.parse().unwrap();
+        let row = u64::from(config.workgroup_size * config.kernel.vector_width.lanes());
+        let device = bench.device();
+        load(device, &compiler, &problem, &RANDOM, row);
+        for n in [row, row / 3] {
+            let made = plan_as(&profile, device, &compiler, label, Variant::default(), &problem, n);
+            let Some(plan) = made else { continue };
+            let what = format!("{label} {problem} at {n}");
+            let found = verified(device, &plan, &what);
+            assert_eq!((found.mismatches, found.first, found.total), (0, None, None), "{what}");
+            let twin = twin::run(device, &plan, Cache::Hot, SHORT);
+            assert_eq!(twin.unwrap_or_else(|failure| panic!("{what}: {failure}")).reason, None, "{what}");
+            calls += 1;
+        }
+    }
+    assert!(calls > 12 || profile.driver.contains("SwiftShader"), "{calls}");
 }
 
 /// Sums that round, on slots of cold memory, whose calls all store their total in the same place.
