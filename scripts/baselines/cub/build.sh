@@ -72,7 +72,7 @@ units() {
             fi
         done
     done
-    for structure in Affine AffineF32 Argmax Matrix2x2 SegmentedSum; do
+    for structure in Affine AffineF32 Argmax Matrix2x2 SegmentedSum TextPosition; do
         echo "$structure" cub_problems.cu "-DSCANBOX_STRUCTURE=$structure"
     done
 }

@@ -308,6 +308,8 @@ SCANBOX_HOST_DEVICE inline Words element_at(const Problem& problem, u64 seed, u6
         return words_of(operators::Matrix2x2::draw(operators::random_words(seed, place), place));
     case Operator::segmented_sum:
         return words_of(operators::SegmentedSum::draw(operators::random_words(seed, place), place));
+    case Operator::text_position:
+        return words_of(operators::TextPosition::draw(operators::random_words(seed, place), place));
     default:
         return words_of_bits(bits_at(problem, seed, index));
     }

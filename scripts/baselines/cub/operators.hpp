@@ -46,7 +46,7 @@ SCANBOX_HOST_DEVICE inline float float_of_bits(u32 bits) {
 
 // Each has its name, the hash of its file (the first eight bytes of its BLAKE3), whether the order of two elements
 // makes no difference, how far a field may be off, and the functions of the file. Sixteen bytes are the largest
-// element; a structure is aligned to its size, as scanbox loads it.
+// element; a structure is aligned to its size, as scanbox loads it, and one of 12 bytes to a word.
 
 struct alignas(8) Affine {
     static constexpr Operator op = Operator::affine;
@@ -150,6 +150,30 @@ struct alignas(8) SegmentedSum {
     }
 };
 
+struct TextPosition {
+    static constexpr Operator op = Operator::text_position;
+    static constexpr const char* hash = "31c73b4f739c49c4";
+    static constexpr bool commutes = false;
+    static constexpr float tolerance = 0;
+
+    u32 lines;
+    u32 column;
+    u32 bytes;
+
+    static SCANBOX_HOST_DEVICE TextPosition identity() { return {0, 0, 0}; }
+    static SCANBOX_HOST_DEVICE TextPosition combine(const TextPosition& earlier, const TextPosition& later) {
+        const u32 before = later.lines == 0 ? earlier.column : 0;
+        return {earlier.lines + later.lines, before + later.column, earlier.bytes + later.bytes};
+    }
+    static SCANBOX_HOST_DEVICE TextPosition draw(Drawn random, u32 index) {
+        const u32 turn = (index >> 14) % 3;
+        const u32 rarity = turn == 0 ? 7u : turn == 1 ? 511u : 65535u;
+        const u32 lines = (random.x & rarity) == 0 ? 1 : 0;
+        const u32 bytes = 1 + (random.y & 63);
+        return {lines, 1 - lines + (random.y >> 8) % bytes, bytes};
+    }
+};
+
 // The functor that CUB gets.
 template <typename Structure>
 struct Combine {
@@ -172,15 +196,21 @@ void with_structure(Operator op, Act&& act) {
         return act(static_cast<Matrix2x2*>(nullptr));
     case Operator::segmented_sum:
         return act(static_cast<SegmentedSum*>(nullptr));
+    case Operator::text_position:
+        return act(static_cast<TextPosition*>(nullptr));
     default:
         return;
     }
 }
 
-constexpr Operator all[] = {
-    Operator::affine, Operator::affine_f32, Operator::argmax, Operator::matrix2x2, Operator::segmented_sum};
+constexpr Operator all[] = {Operator::affine, Operator::affine_f32, Operator::argmax, Operator::matrix2x2,
+    Operator::segmented_sum, Operator::text_position};
 
-constexpr Element element_of(Operator op) { return op == Operator::matrix2x2 ? Element::struct16 : Element::struct8; }
+constexpr Element element_of(Operator op) {
+    return op == Operator::matrix2x2 ? Element::struct16
+        : op == Operator::text_position ? Element::struct12
+                                        : Element::struct8;
+}
 
 inline const char* hash_of(Operator op) {
     const char* hash = "";

@@ -46,6 +46,9 @@ namespace matrix2x2 {
 namespace segmented_sum {
 #include "operators/segmented-sum.glsl"
 }
+namespace text_position {
+#include "operators/text-position.glsl"
+}
 #pragma GCC diagnostic pop
 
 }  // namespace glsl
@@ -161,6 +164,8 @@ int main() {
         "matrix2x2", files::matrix2x2::identity, files::matrix2x2::combine, files::matrix2x2::draw);
     check<operators::SegmentedSum, files::segmented_sum::Element>(
         "segmented-sum", files::segmented_sum::identity, files::segmented_sum::combine, files::segmented_sum::draw);
+    check<operators::TextPosition, files::text_position::Element>(
+        "text-position", files::text_position::identity, files::text_position::combine, files::text_position::draw);
     judges();
     std::printf(failures == 0 ? "operators: ok\n" : "operators: %d failures\n", failures);
     return failures == 0 ? 0 : 1;

@@ -14,18 +14,18 @@
 namespace problem {
 
 enum class Mode { inclusive, exclusive, reduce };
-enum class Element { u32, i32, f32, u64, i64, f64, struct4, struct8, struct16 };
+enum class Element { u32, i32, f32, u64, i64, f64, struct4, struct8, struct12, struct16 };
 // Behind scanbox's own operators those of its example files (operators.hpp).
 enum class Operator {
     add, min, max, mul, bit_and, bit_or, bit_xor,
-    affine, affine_f32, argmax, matrix2x2, segmented_sum,
+    affine, affine_f32, argmax, matrix2x2, segmented_sum, text_position,
 };
 
 constexpr const char* mode_words[] = {"inclusive", "exclusive", "reduce"};
 constexpr const char* element_words[]
-    = {"u32", "i32", "f32", "u64", "i64", "f64", "struct4", "struct8", "struct16"};
+    = {"u32", "i32", "f32", "u64", "i64", "f64", "struct4", "struct8", "struct12", "struct16"};
 constexpr const char* operator_words[] = {"add", "min", "max", "mul", "and", "or", "xor", "affine", "affine-f32",
-    "argmax", "matrix2x2", "segmented-sum"};
+    "argmax", "matrix2x2", "segmented-sum", "text-position"};
 constexpr const char* placement_words[] = {"out-of-place", "in-place"};
 constexpr const char* input_words[] = {"random", "real"};
 
@@ -62,6 +62,8 @@ SCANBOX_HOST_DEVICE constexpr std::uint32_t bytes_of(Element element) {
     case Element::f32:
     case Element::struct4:
         return 4;
+    case Element::struct12:
+        return 12;
     case Element::struct16:
         return 16;
     default:
