@@ -57,6 +57,14 @@ pub fn compiler() -> Compiler {
     cached(None)
 }
 
+/// Sees to the pipelines of shaders by a compiler of its own, all at once.
+pub fn create(device: &mut Vulkan, compiler: &Compiler, shaders: &[Shader]) {
+    let modules: Result<Vec<_>, _> = compiler.compile_all(shaders).into_iter().collect();
+    for created in device.create_pipelines(&modules.unwrap()) {
+        created.unwrap();
+    }
+}
+
 /// A compiler of the kernels in a folder.
 pub fn compiler_of_folder(sources: &Path) -> Compiler {
     cached(Some(sources))

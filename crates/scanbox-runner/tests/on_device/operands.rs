@@ -1,7 +1,7 @@
 //! Problems with a total beside the scan and with an initial value in memory: right kernels are right, verified and
 //! timed, and a wrong total is found. Needs `SCANBOX_TEST_DEVICE=1`.
 
-use super::harness::{Bench, RANDOM, compiler, compiler_of_changed, device};
+use super::harness::{Bench, RANDOM, compiler, compiler_of_changed, create, device};
 use super::progress::hangs;
 use scanbox_kernels::catalog::{self, Variant};
 use scanbox_kernels::glsl::Compiler;
@@ -105,21 +105,22 @@ fn plan_as(
         return None;
     }
     let shaders: Vec<_> = plan.passes.iter().map(|pass| pass.shader.clone()).collect();
-    let modules: Result<Vec<_>, _> = compiler.compile_all(&shaders).into_iter().collect();
-    for created in device.create_pipelines(&modules.unwrap()) {
-        created.unwrap();
-    }
+    create(device, compiler, &shaders);
     Some(plan)
 }
 
 fn load(device: &mut Vulkan, compiler: &Compiler, problem: &Problem, input: &Input, n: u64) {
     let shaders = catalog::operator_shaders(problem, device.profile());
-    let modules: Result<Vec<_>, _> = compiler.compile_all(&shaders).into_iter().collect();
-    for created in device.create_pipelines(&modules.unwrap()) {
-        created.unwrap();
-    }
+    create(device, compiler, &shaders);
     device.load(problem, input, n).unwrap();
     device.load_other(problem, &input.another(problem, n), n).unwrap();
+}
+
+fn compiler_of(problem: &Problem) -> Compiler {
+    match problem.user() {
+        Some(user) => compiler().with_operator(of(&user)),
+        None => compiler(),
+    }
 }
 
 fn verified(device: &mut Vulkan, plan: &Plan, what: &str) -> ElementComparison {
@@ -131,10 +132,7 @@ fn every_mode_and_size_of_elements_has_its_operands() {
     let Some(mut bench) = device() else { return };
     let (mut calls, mut with_total) = (0, 0);
     for (turn, problem) in problems().into_iter().enumerate() {
-        let compiler = match problem.user() {
-            Some(user) => compiler().with_operator(of(&user)),
-            None => compiler(),
-        };
+        let compiler = compiler_of(&problem);
         // Two kernels each, so that each kernel meets every mode.
         for label in [KERNELS[turn % KERNELS.len()], KERNELS[(turn + 3) % KERNELS.len()]] {
             let tile = label.parse::<Config>().unwrap().tile_elements();
@@ -169,10 +167,7 @@ fn few_elements_are_one_row_of_a_persistent_kernel() {
     profile.guarantee_facts.assumed = Guarantee::VALUES.to_vec();
     let mut calls = 0;
     for (turn, problem) in problems().into_iter().step_by(2).enumerate() {
-        let compiler = match problem.user() {
-            Some(user) => compiler().with_operator(of(&user)),
-            None => compiler(),
-        };
+        let compiler = compiler_of(&problem);
         let label = OF_FEW[turn % OF_FEW.len()];
         let config: Config = label.parse().unwrap();
         let row = u64::from(config.workgroup_size * config.kernel.vector_width.lanes());

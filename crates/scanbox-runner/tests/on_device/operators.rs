@@ -4,21 +4,20 @@
 
 use std::sync::atomic::AtomicBool;
 
-use super::harness::{Bench, compiler};
+use super::harness::{Bench, compiler, create};
 use super::progress::hangs;
 use scanbox_kernels::cases::{CaseRequest, CaseSelection, Pattern};
 use scanbox_kernels::catalog::{self, Variant};
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::{Input, InputKind};
 use scanbox_kernels::operator_file::OperatorFile;
-use scanbox_kernels::plan::Shader;
 use scanbox_model::config::Config;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Direction, Element, Mode, Placement, Problem};
 use scanbox_model::record::{Cache, Status};
 use scanbox_runner::backend::{Backend, Failure};
 use scanbox_runner::verify::{self, ItemVerdict, VerifyEvent, VerifyJob};
-use scanbox_runner::vulkan::{Tamper, Vulkan};
+use scanbox_runner::vulkan::Tamper;
 use scanbox_testing::operator_files::{example, of, operator};
 
 /// The words of an element; those that it has not are zero.
@@ -183,13 +182,6 @@ impl Example {
         expected == got
             || self.floats
                 && expected.iter().zip(got).all(|(a, b)| close(f32::from_bits(*a), f32::from_bits(*b)))
-    }
-}
-
-fn create(device: &mut Vulkan, compiler: &Compiler, shaders: &[Shader]) {
-    let modules: Result<Vec<_>, _> = compiler.compile_all(shaders).into_iter().collect();
-    for created in device.create_pipelines(&modules.unwrap()) {
-        created.unwrap();
     }
 }
 

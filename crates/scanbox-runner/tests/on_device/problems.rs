@@ -150,10 +150,7 @@ fn every_pair_of_problem_and_stage_is_right() {
     let shaders = shaders.flat_map(|(config, problem)| {
         catalog::plan(config, problem, 1, &profile).unwrap().passes.into_iter().map(|pass| pass.shader)
     });
-    let modules: Result<Vec<_>, _> = compiler.compile_all(&shaders.collect::<Vec<_>>()).into_iter().collect();
-    for created in device.create_pipelines(&modules.unwrap()) {
-        created.unwrap();
-    }
+    harness::create(device, compiler, &shaders.collect::<Vec<_>>());
     let mut cases = 0;
     for (turn, row) in rows.iter().enumerate() {
         let (config, problem) = all[row];

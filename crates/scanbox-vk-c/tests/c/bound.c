@@ -148,20 +148,7 @@ int main(int arguments, char **argument)
     if (arguments != 2)
         return 2;
     make_device();
-    size_t pack_bytes;
-    unsigned char *pack = read_file(argument[1], &pack_bytes);
-    scanbox_scanner_info info;
-    memset(&info, 0, sizeof info);
-    info.size = sizeof info;
-    info.get_instance_proc_addr = vkGetInstanceProcAddr;
-    info.instance = instance;
-    info.physical_device = physical;
-    info.device = device;
-    info.enabled = &features;
-    info.pack = pack;
-    info.pack_bytes = pack_bytes;
-    DONE(scanbox_scanner_create(&info, &scanner));
-    free(pack);
+    scanner = make_scanner(argument[1]);
     if (!scanner)
         return 1;
     for (int i = 0; i < 3; i++)

@@ -167,3 +167,24 @@ static inline unsigned char *read_file(const char *path, size_t *bytes)
     fclose(file);
     return content;
 }
+
+/* The scanner of a pack in a file, on the device; NULL where there is none. */
+static inline scanbox_scanner *make_scanner(const char *path)
+{
+    size_t pack_bytes;
+    unsigned char *pack = read_file(path, &pack_bytes);
+    scanbox_scanner_info info;
+    memset(&info, 0, sizeof info);
+    info.size = sizeof info;
+    info.get_instance_proc_addr = vkGetInstanceProcAddr;
+    info.instance = instance;
+    info.physical_device = physical;
+    info.device = device;
+    info.enabled = &features;
+    info.pack = pack;
+    info.pack_bytes = pack_bytes;
+    scanbox_scanner *scanner = NULL;
+    DONE(scanbox_scanner_create(&info, &scanner));
+    free(pack);
+    return scanner;
+}

@@ -23,21 +23,7 @@ int main(int arguments, char **argument)
     if (arguments != 2)
         return 2;
     make_device();
-    size_t pack_bytes;
-    unsigned char *pack = read_file(argument[1], &pack_bytes);
-    scanbox_scanner_info info;
-    memset(&info, 0, sizeof info);
-    info.size = sizeof info;
-    info.get_instance_proc_addr = vkGetInstanceProcAddr;
-    info.instance = instance;
-    info.physical_device = physical;
-    info.device = device;
-    info.enabled = &features;
-    info.pack = pack;
-    info.pack_bytes = pack_bytes;
-    scanbox_scanner *scanner = NULL;
-    DONE(scanbox_scanner_create(&info, &scanner));
-    free(pack);
+    scanbox_scanner *scanner = make_scanner(argument[1]);
     if (!scanner)
         return 1;
     scanbox_scan_info wish;
