@@ -26,7 +26,7 @@ mod tools;
 mod tools;
 
 pub use flat::compile_flat;
-pub use probes::{ProbeShader, compile_probe, held_by, probe_hash};
+pub use probes::{COUNTED_REGISTERS, ProbeShader, compile_probe, held_by, probe_hash};
 
 static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../kernels/glsl");
 

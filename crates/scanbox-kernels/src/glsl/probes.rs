@@ -36,6 +36,11 @@ pub enum ProbeShader {
     Load,
 }
 
+/// Registers per invocation that resident workgroups are counted with: in steps of eight up to what most kernels take,
+/// and in wider ones up to the most that an invocation can have.
+pub const COUNTED_REGISTERS: [u32; 20] =
+    [24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120, 128, 136, 152, 168, 192, 224, 255];
+
 impl ProbeShader {
     /// The shader for workgroups of this size.
     #[must_use]
@@ -93,6 +98,7 @@ pub fn probe_hash() -> String {
         hash_text(&mut hasher, file.contents_utf8().unwrap_or_default());
     }
     hash_text(&mut hasher, &text_of_held(2));
+    hash_text(&mut hasher, &format!("{COUNTED_REGISTERS:?}"));
     hasher.finalize().to_hex()[..16].to_owned()
 }
 

@@ -1,10 +1,12 @@
 //! Co-residency: how many workgroups of a shape are there at the same time, and whether as many always run together.
 //!
-//! Shapes are sizes of workgroups, each with registers in steps of eight, up to what a kernel may take: a config asks
-//! for no more of anything than one of them, and so fits where that one does. How many registers a probe takes is up to
-//! the driver, so it is tried which build of it takes how many.
+//! Shapes are sizes of workgroups, each with registers in steps up to what a kernel may take: a config asks for no more
+//! of anything than one of them, and so fits where that one does. How many registers a probe takes is up to the driver,
+//! so it is tried which build of it takes how many.
 
-use scanbox_kernels::glsl::ProbeShader;
+use std::collections::BTreeSet;
+
+use scanbox_kernels::glsl::{COUNTED_REGISTERS, ProbeShader};
 use scanbox_kernels::plan::Shader;
 use scanbox_model::guarantee_probe::ResidentShape;
 use scanbox_model::record::Status;
@@ -17,9 +19,6 @@ use crate::backend::Failure;
 const SIZES: [u32; 7] = [64, 128, 192, 256, 384, 512, 1024];
 /// The same of software devices, where a workgroup takes a thread, whatever it asks for.
 const SOFTWARE_SIZES: [u32; 2] = [256, 1024];
-/// Registers that builds are looked for of: these, in steps of eight.
-const REGISTERS: std::ops::RangeInclusive<u32> = 24..=136;
-const REGISTER_STEP: usize = 8;
 /// What a build takes beside those that it holds, to begin with.
 const OWN_REGISTERS: u32 = 14;
 /// How often the build of so many registers is tried to be hit.
@@ -31,7 +30,7 @@ const SHARED_WORDS: u32 = 1 << 7;
 /// What larger elements take, and kernels that transpose tiles, of these sizes; two builds of each are counted.
 const MORE_SHARED_WORDS: [u32; 2] = [1 << 10, 6 << 10];
 const SHARING_SIZES: [u32; 3] = [128, 256, 512];
-const SHARING_REGISTERS: [u32; 2] = [64, 128];
+const SHARING_REGISTERS: [u32; 3] = [64, 128, 255];
 /// Words of memory: what is counted, and what is held, from a place of its own each.
 const WORDS: u64 = FLAGS + 8 + HELD_MOST as u64;
 const HELD_MOST: u32 = 256;
@@ -73,7 +72,7 @@ impl Asking<'_> {
         if self.kind == 1 || self.make(&[shader(&HELD_UNTOLD)])? == [None] {
             return Ok(vec![(u32::MAX, HELD_UNTOLD)]);
         }
-        let wanted: Vec<u32> = REGISTERS.step_by(REGISTER_STEP).collect();
+        let wanted = COUNTED_REGISTERS;
         let mut held: Vec<u32> = wanted.iter().map(|wanted| wanted - OWN_REGISTERS).collect();
         let mut best: Vec<Option<(u32, u32)>> = vec![None; wanted.len()];
         for _ in 0..TRIES {
@@ -154,7 +153,12 @@ impl Asking<'_> {
                 .map(|(held, shared_words)| residents(*held, workgroup_size, subgroup_size, *shared_words))
                 .collect();
             let made = self.make(&shaders)?;
+            let mut counted = BTreeSet::new();
             for ((shader, registers), (_, shared_words)) in shaders.iter().zip(made).zip(asked) {
+                // In a large workgroup a driver gives builds that hold more the registers of one that holds less.
+                if registers.is_some_and(|registers| !counted.insert((registers, shared_words))) {
+                    continue;
+                }
                 let mut workgroups = u32::MAX;
                 for number in 0..COUNTS {
                     workgroups = workgroups.min(self.count(shader, number % 2 == 1)?);
