@@ -271,11 +271,11 @@ impl<'a> ScanMaker<'a> {
             self.add_empty(choices);
         }
         // Kernels that clear or write what they read share their memory; each of the others has its own, since what one
-        // leaves would be wrong for another.
+        // leaves would be wrong for another. That for the most elements comes first.
         let shared = self.kernels.iter().filter(|kernel| !kernel.remembers());
         let shared = shared.map(RangeKernel::scratch_bytes).max().unwrap_or(0);
         let mut end = shared.next_multiple_of(SCRATCH_ALIGNMENT);
-        for kernel in &mut self.kernels {
+        for kernel in self.kernels.iter_mut().rev() {
             if kernel.remembers() {
                 kernel.offset = end;
                 end += kernel.scratch_bytes().next_multiple_of(SCRATCH_ALIGNMENT);

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use ash::vk;
-use gpu_allocator::MemoryLocation;
 use scanbox_kernels::packing::scan_problem;
 use scanbox_kernels::plan::{Binding, Plan};
 use scanbox_model::config::{Arguments, Config};
@@ -22,24 +21,34 @@ use crate::backend::Failure;
 /// What ranges of scratch memory and lines begin at multiples of.
 pub(super) const ALIGNMENT: u64 = 256;
 
-/// A pack as a program has it: a scanner of the device, scans of it, and memory of their own.
+/// A pack as a program has it: a scanner of the device, and scans of it. They work on the scratch memory and the lines of
+/// the session, where its own calls do: times of the two differ by 100 ns and more where only their memory differs.
 pub(super) struct Library {
     scanner: Scanner,
     /// By what they compute, their use, and the most elements of a call.
     scans: Vec<((ScanProblem, CallUse, u64), Scan)>,
     /// Those that are bound to what the last plan works on: making one takes milliseconds.
     bound: Vec<(LibraryBoundKey, Arc<Bound>)>,
-    memory: Option<LibraryMemory>,
-    /// The device goes last.
-    gpu: Arc<Gpu>,
+    /// Outlives them, and so goes last.
+    _gpu: Arc<Gpu>,
 }
 
 /// What a bound scan is of (problem, most elements, use, call): it stays while that stays.
 type LibraryBoundKey = (ScanProblem, u64, CallUse, ScanCall);
 
-struct LibraryMemory {
-    scratch: Buffer,
-    lines: Buffer,
+/// The scan of a plan, and what it was made for.
+pub(super) struct LibraryScan {
+    scan: Scan,
+    problem: ScanProblem,
+    max_n: u64,
+    call_use: CallUse,
+}
+
+impl LibraryScan {
+    /// Bytes of scratch memory that it needs.
+    pub fn scratch_bytes(&self) -> u64 {
+        self.scan.scratch().bytes
+    }
 }
 
 /// A call that the library records, any number of times.
@@ -66,7 +75,7 @@ impl Library {
     /// A program's scanner of this pack on the device of the session.
     pub fn new(gpu: &Arc<Gpu>, pack: Arc<Pack>, promises: Promises) -> Result<Self, Failure> {
         let scanner = scanner(gpu, pack, promises)?;
-        Ok(Self { scanner, scans: Vec::new(), bound: Vec::new(), memory: None, gpu: Arc::clone(gpu) })
+        Ok(Self { scanner, scans: Vec::new(), bound: Vec::new(), _gpu: Arc::clone(gpu) })
     }
 
     fn scan(&mut self, problem: ScanProblem, call_use: CallUse, max_n: u64) -> Result<Scan, Failure> {
@@ -79,26 +88,13 @@ impl Library {
         Ok(scan)
     }
 
-    /// Memory of the library's own for calls of a scan.
-    fn memory(&mut self, scan: &Scan) -> Result<&LibraryMemory, Failure> {
-        let needed = [scan.scratch().bytes, scan.line_needs().bytes].map(|bytes| bytes + ALIGNMENT);
-        let kept = self.memory.take().filter(|memory| {
-            [&memory.scratch, &memory.lines].into_iter().zip(needed).all(|(one, bytes)| one.bytes() >= bytes)
-        });
-        let memory = match kept {
-            Some(memory) => memory,
-            None => {
-                self.bound.clear();
-                let new = |name, bytes| Buffer::new(&self.gpu, name, bytes, MemoryLocation::GpuOnly);
-                let scratch = new("scratch of the library", needed[0])?;
-                LibraryMemory { scratch, lines: new("lines of the library", needed[1])? }
-            }
-        };
-        Ok(self.memory.insert(memory))
-    }
-
     /// The scan bound to a call, where its arguments are not pushed.
-    fn bound(&mut self, scan: &Scan, key: LibraryBoundKey) -> Result<Option<Arc<Bound>>, Failure> {
+    fn bound(
+        &mut self,
+        scan: &Scan,
+        key: LibraryBoundKey,
+        lines: &Buffer,
+    ) -> Result<Option<Arc<Bound>>, Failure> {
         let (.., call_use, call) = &key;
         // Calls of the size before do not come again.
         self.bound
@@ -106,19 +102,18 @@ impl Library {
         if let Some((_, bound)) = self.bound.iter().find(|(other, _)| *other == key) {
             return Ok(Some(Arc::clone(bound)));
         }
-        let Some(memory) = &self.memory else { return Ok(None) };
-        let made = bound(scan, call, call_use.arguments, &memory.lines)?.map(Arc::new);
+        let made = bound(scan, call, call_use.arguments, lines)?.map(Arc::new);
         self.bound.extend(made.iter().map(|bound| (key.clone(), Arc::clone(bound))));
         Ok(made)
     }
 
-    /// A plan as the library records it.
+    /// The scan that the library has for a plan. It is one of no more elements than the plan has: of the kernels of a
+    /// scan, that for the most begins its scratch memory, as the kernel of a plan does.
     ///
     /// # Errors
     /// `unsupported`, where the library would run something else, or nothing.
-    pub fn prepare(&mut self, plan: &Plan, memory: &Memory) -> Result<LibraryCall, Failure> {
-        let unsupported = |reason: String| Failure::new(Status::Unsupported, reason);
-        let max_n = plan.max_n().unwrap_or(memory.loaded());
+    pub fn scan_of(&mut self, plan: &Plan) -> Result<LibraryScan, Failure> {
+        let max_n = plan.max_n().unwrap_or(plan.n);
         let arguments = plan.passes.first().map_or(Arguments::Push, |pass| pass.shader.arguments());
         let arguments = match arguments {
             Arguments::Block => ArgumentKind::Line,
@@ -134,11 +129,21 @@ impl Library {
         };
         let problem = scan_problem(&plan.problem);
         let scan = self.scan(problem.clone(), call_use, max_n)?;
-        let chosen = scan.chosen(plan.max_n().unwrap_or(plan.n)).label;
+        let chosen = scan.chosen(max_n).label;
         let config = plan.build().map(|build| build.config);
         if chosen.parse::<Config>().ok() != config {
-            return Err(unsupported(format!("for {} elements the library runs {chosen}", plan.n)));
+            let reason = format!("for {} elements the library runs {chosen}", plan.n);
+            return Err(Failure::new(Status::Unsupported, reason));
         }
+        Ok(LibraryScan { scan, problem, max_n, call_use })
+    }
+
+    /// A plan as the library records it. There is scratch memory for its scan.
+    ///
+    /// # Errors
+    /// Where memory is missing, and what the library refuses.
+    pub fn prepare(&mut self, of: LibraryScan, plan: &Plan, memory: &Memory) -> Result<LibraryCall, Failure> {
+        let LibraryScan { scan, problem, max_n, call_use } = of;
         let elements = plan.max_n().unwrap_or(plan.n);
         let outputs = plan.problem.outputs(elements);
         let bytes = plan.problem.element_bytes();
@@ -148,13 +153,18 @@ impl Library {
             true => output,
             false => range(memory.address(Binding::Input, plan)?, elements),
         };
-        let own = self.memory(&scan)?;
-        let scratch = DeviceRange {
-            address: own.scratch.address().next_multiple_of(ALIGNMENT),
-            bytes: scan.scratch().bytes,
+        let missing = |what| Failure::new(Status::RuntimeError, format!("{} has no {what}", plan.label));
+        let bytes = scan.scratch().bytes;
+        let scratch = memory.scratch().filter(|scratch| scratch.bytes() >= bytes).map(Buffer::address);
+        let scratch = match bytes {
+            0 => DeviceRange::default(),
+            _ => DeviceRange { address: scratch.ok_or_else(|| missing("scratch memory"))?, bytes },
         };
+        if scan.line_needs().bytes > N_OFFSET {
+            return Err(Failure::new(Status::Unsupported, format!("{} has too many lines", plan.label)));
+        }
         let n_word = memory.lines().address() + N_OFFSET;
-        let in_memory = call_use.n_on_device && arguments == ArgumentKind::Pushed;
+        let in_memory = call_use.n_on_device && call_use.arguments == ArgumentKind::Pushed;
         let call = ScanCall {
             input,
             output,
@@ -163,7 +173,7 @@ impl Library {
             init: call_use.init_in_memory.then_some(memory.lines().address() + INITIAL_OFFSET),
             total: memory.total().filter(|_| call_use.total).map(Buffer::address),
         };
-        let bound = self.bound(&scan, (problem, max_n, call_use, call))?;
+        let bound = self.bound(&scan, (problem, max_n, call_use, call), memory.lines())?;
         Ok(LibraryCall {
             scan,
             bound,
@@ -180,7 +190,7 @@ impl Library {
                 )
                 .collect(),
             is_prepared: false,
-            has_line: arguments == ArgumentKind::Line,
+            has_line: call_use.arguments == ArgumentKind::Line,
             is_told: false,
             dispatches: plan.passes.len().max(1),
             refused: None,

@@ -395,12 +395,7 @@ impl VulkanSession {
             self.memory.reserve_total()?;
         }
         if plan.is_by_library() {
-            let library = self.library.as_mut().ok_or_else(|| {
-                let reason = format!("{}: there is no pack to take it from", plan.label);
-                Failure::new(Status::Unsupported, reason)
-            })?;
-            let library = library.prepare(plan, &self.memory)?;
-            return Ok(Call::by_library(library, &self.pipelines));
+            return self.prepare_by_library(plan);
         }
         let clears = plan.scratch.content == ScratchContent::Anything;
         let fill = clears.then(|| catalog::fill(plan, &self.gpu.profile));
@@ -412,6 +407,19 @@ impl VulkanSession {
             &self.pipelines,
             self.gpu.profile.max_workgroup_count,
         )
+    }
+
+    fn prepare_by_library(&mut self, plan: &Plan) -> Result<Call, Failure> {
+        let missing = || {
+            let reason = format!("{}: there is no pack to take it from", plan.label);
+            Failure::new(Status::Unsupported, reason)
+        };
+        let scan = self.library.as_mut().ok_or_else(missing)?.scan_of(plan)?;
+        self.reserve_scratch(scan.scratch_bytes())?;
+        // What the calls of the library leave in it is nothing that the ledger knows.
+        self.ledger.forget();
+        let library = self.library.as_mut().ok_or_else(missing)?.prepare(scan, plan, &self.memory)?;
+        Ok(Call::by_library(library, &self.pipelines))
     }
 
     pub(super) fn helper(&self, plan: &Plan) -> Result<Call, Failure> {
