@@ -70,7 +70,8 @@ fn pack(place: &Place, name: &str, label: &str, call_use: CallUse, change: Optio
     let ranked = builder.add_all(&compiler, [(label.to_owned(), recipe)]).unwrap();
     let breakpoints = vec![Breakpoint { from: 1, ranked, worst_loss_ppm: None }];
     let portable = vec![ChoiceTable { call_use, needs: Promises::NONE, breakpoints }];
-    let problems = vec![PackProblem { scan: scan_problem(&problem), measured: Vec::new(), portable }];
+    let problems =
+        vec![PackProblem { scan: scan_problem(&problem), splittable: false, measured: Vec::new(), portable }];
     let origin = PackOrigin {
         kernel_hash: compiler.kernel_hash(),
         measured_utc: String::new(),

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ash::{ext, vk};
 use scanbox_kernels::catalog::{self, Variant};
 use scanbox_kernels::glsl::Compiler;
-use scanbox_kernels::packing::{PackBuilder, PackOrigin, pack_device, scan_problem};
+use scanbox_kernels::operator_file::OperatorFile;
+use scanbox_kernels::packing::{PackBuilder, PackOrigin, is_splittable, pack_device, scan_problem};
 use scanbox_model::config::{Arguments, Config, Family};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Mode, Problem};
@@ -432,6 +433,26 @@ pub fn pack_of_uses(
     uses: &[CallUse],
     choices: &[(u64, &str)],
 ) -> Option<Pack> {
+    pack_by(&compiler(), device, problem, uses, choices)
+}
+
+/// The same by an operator of a file.
+pub fn pack_of_file(
+    device: &DeviceProfile,
+    (problem, file): (&Problem, &OperatorFile),
+    uses: &[CallUse],
+    choices: &[(u64, &str)],
+) -> Option<Pack> {
+    pack_by(&compiler().with_operator(file.clone()), device, problem, uses, choices)
+}
+
+fn pack_by(
+    compiler: &Compiler,
+    device: &DeviceProfile,
+    problem: &Problem,
+    uses: &[CallUse],
+    choices: &[(u64, &str)],
+) -> Option<Pack> {
     let mut builder = PackBuilder::new();
     let mut measured = Vec::new();
     for &call_use in uses {
@@ -456,7 +477,7 @@ pub fn pack_of_uses(
             }
             recipes.push(((*label).to_owned(), recipe));
         }
-        let places = builder.add_all(&compiler(), recipes).unwrap();
+        let places = builder.add_all(compiler, recipes).unwrap();
         let breakpoints = choices.iter().zip(places).map(|((from, _), place)| Breakpoint {
             from: *from,
             ranked: vec![place],
@@ -464,8 +485,8 @@ pub fn pack_of_uses(
         });
         measured.push(ChoiceTable { call_use, needs, breakpoints: breakpoints.collect() });
     }
-    let scan = scan_problem(problem);
-    let problems = vec![PackProblem { scan, measured, portable: Vec::new() }];
+    let (scan, splittable) = (scan_problem(problem), is_splittable(problem));
+    let problems = vec![PackProblem { scan, splittable, measured, portable: Vec::new() }];
     let origin = PackOrigin {
         kernel_hash: String::new(),
         measured_utc: String::new(),
