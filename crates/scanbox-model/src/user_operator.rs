@@ -197,7 +197,8 @@ impl UserOperator {
     #[must_use]
     pub fn splits(&self, mode: Mode) -> bool {
         let Transforms { output, indexed, .. } = self.transforms;
-        !indexed && !(output && mode == Mode::Reduce)
+        let is_transformed = output && mode == Mode::Reduce;
+        !(indexed || is_transformed)
     }
 
     /// The text of the `operator_hash` column: 16 hexadecimal digits.

@@ -312,7 +312,7 @@ pub fn any_pack() -> impl Strategy<Value = Pack> {
             let needs = if recipe.co_resident { Promises::CO_RESIDENCY } else { Promises::NONE };
             let choices = (recipe.min_n.max(1), &[place, place][..]);
             let measured = vec![table(call_use, needs, &[choices])];
-            let splittable = place % 2 == 0 && !scan.operator_hash.is_empty();
+            let splittable = place.is_multiple_of(2) && !scan.operator_hash.is_empty();
             data.problems.push(PackProblem { scan, splittable, measured, portable: Vec::new() });
         }
         Pack::new(data).unwrap()
