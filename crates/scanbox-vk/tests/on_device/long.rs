@@ -71,22 +71,6 @@ impl<'a> LargeBuffer<'a> {
         }
     }
 
-    /// One that the host reads and writes, and its words.
-    fn on_host(gpu: &'a TestGpu, bytes: u64) -> (Self, &'a mut [u32]) {
-        // SAFETY: as above; it is mapped until its memory is freed.
-        unsafe {
-            let mut buffer = Self::without_memory(gpu, bytes, vk::BufferCreateFlags::empty());
-            let needs = gpu.device.get_buffer_memory_requirements(buffer.raw);
-            let cached = vk::MemoryPropertyFlags::HOST_CACHED | vk::MemoryPropertyFlags::HOST_COHERENT;
-            let memory = buffer.allocate(needs.size, place(gpu, needs.memory_type_bits, cached));
-            gpu.device.bind_buffer_memory(buffer.raw, memory, 0).unwrap();
-            let mapped =
-                gpu.device.map_memory(memory, 0, vk::WHOLE_SIZE, vk::MemoryMapFlags::empty()).unwrap();
-            let words = std::slice::from_raw_parts_mut(mapped.cast::<u32>(), bytes as usize / 4);
-            (buffer, words)
-        }
-    }
-
     unsafe fn without_memory(gpu: &'a TestGpu, bytes: u64, flags: vk::BufferCreateFlags) -> Self {
         let usage = vk::BufferUsageFlags::STORAGE_BUFFER
             | vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS
@@ -116,6 +100,43 @@ impl Drop for LargeBuffer<'_> {
             device.destroy_buffer(self.raw, None);
             self.pieces.iter().for_each(|piece| device.free_memory(*piece, None));
         }
+    }
+}
+
+/// A buffer that the host reads and writes.
+struct HostBuffer<'a> {
+    buffer: LargeBuffer<'a>,
+    mapped: *mut u32,
+}
+
+impl<'a> HostBuffer<'a> {
+    fn new(gpu: &'a TestGpu, bytes: u64) -> Self {
+        // SAFETY: it is bound before it is used, and mapped until its memory is freed.
+        unsafe {
+            let mut buffer = LargeBuffer::without_memory(gpu, bytes, vk::BufferCreateFlags::empty());
+            let needs = gpu.device.get_buffer_memory_requirements(buffer.raw);
+            let cached = vk::MemoryPropertyFlags::HOST_CACHED | vk::MemoryPropertyFlags::HOST_COHERENT;
+            let memory = buffer.allocate(needs.size, place(gpu, needs.memory_type_bits, cached));
+            gpu.device.bind_buffer_memory(buffer.raw, memory, 0).unwrap();
+            let mapped =
+                gpu.device.map_memory(memory, 0, vk::WHOLE_SIZE, vk::MemoryMapFlags::empty()).unwrap();
+            Self { buffer, mapped: mapped.cast() }
+        }
+    }
+
+    fn bytes(&self) -> u64 {
+        self.buffer.range.bytes
+    }
+
+    /// The words that the device has left. No work is pending.
+    fn words(&self) -> &[u32] {
+        // SAFETY: it is mapped, and has so many.
+        unsafe { std::slice::from_raw_parts(self.mapped, self.bytes() as usize / 4) }
+    }
+
+    fn words_mut(&mut self) -> &mut [u32] {
+        // SAFETY: as above.
+        unsafe { std::slice::from_raw_parts_mut(self.mapped, self.bytes() as usize / 4) }
     }
 }
 
@@ -224,7 +245,7 @@ struct LongScans<'a, T> {
     input: LongInput<T>,
     source: LargeBuffer<'a>,
     target: LargeBuffer<'a>,
-    host: (LargeBuffer<'a>, &'a mut [u32]),
+    host: HostBuffer<'a>,
     turns: u32,
 }
 
@@ -233,11 +254,11 @@ impl<'a, T: HostOperator> LongScans<'a, T> {
         let bytes = n * size_of::<T>() as u64;
         let input = LongInput { drawn: drawn(1, DRAWN.min(n)), n };
         let [source, target] = [0, 1].map(|_: u32| LargeBuffer::new(gpu, bytes));
-        let host = LargeBuffer::on_host(gpu, PIECE.min(bytes));
+        let mut host = HostBuffer::new(gpu, PIECE.min(bytes));
         let drawn = words(&input.drawn);
-        host.1[..drawn.len()].copy_from_slice(drawn);
+        host.words_mut()[..drawn.len()].copy_from_slice(drawn);
         let mut there = 4 * drawn.len() as u64;
-        copy(gpu, (&host.0, 0), (&source, 0), there);
+        copy(gpu, (&host.buffer, 0), (&source, 0), there);
         // Twice as many each time.
         while there < bytes {
             let size = there.min(bytes - there);
@@ -318,14 +339,13 @@ impl<'a, T: HostOperator> LongScans<'a, T> {
     /// Compares the output, piece by piece. Returns the elements, and for how many seconds the host compared.
     fn compare(&self, mode: ScanMode, name: &str) -> (u64, f64) {
         let late = u64::from(mode == ScanMode::Exclusive);
-        let (staging, mapped) = &self.host;
-        let piece = mapped.len() as u64 * 4 / size_of::<T>() as u64;
+        let piece = self.host.bytes() / size_of::<T>() as u64;
         let (mut before, mut seconds) = (None, 0.0);
         for begin in (0..self.input.n).step_by(piece as usize) {
             let count = piece.min(self.input.n - begin);
             let bytes = |elements: u64| elements * size_of::<T>() as u64;
-            copy(self.gpu, (&self.target, bytes(begin)), (staging, 0), bytes(count));
-            let found = elements::<T>(&mapped[..bytes(count) as usize / 4]);
+            copy(self.gpu, (&self.target, bytes(begin)), (&self.host.buffer, 0), bytes(count));
+            let found = elements::<T>(&self.host.words()[..bytes(count) as usize / 4]);
             let begun = Instant::now();
             if let Some(at) = self.input.first_wrong_of_many(late, begin, before, found) {
                 panic!("{name}: element {at} is {:?}", found[(at - begin) as usize]);
