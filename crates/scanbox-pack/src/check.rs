@@ -92,7 +92,9 @@ pub(crate) fn pack(data: &PackData) -> Result<(), PackError> {
         let is_of_file = !one.scan.operator_hash.is_empty();
         part(
             &name,
-            ensure(is_of_file || !one.splittable, || "it is no user's, and says it splits".to_owned()),
+            ensure(is_of_file || !one.splittable, || {
+                "it says that calls may be in parts, as only operators of files do".to_owned()
+            }),
         )?;
         part(&name, ensure(seen.insert(&one.scan), || "it is there twice".to_owned()))?;
         problem(one, recipes)

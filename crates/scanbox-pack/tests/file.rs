@@ -142,7 +142,7 @@ fn the_version_is_that_of_what_is_in_a_pack() {
     let mut data = data();
     data.problems[0].splittable = true;
     let error = Pack::new(data).unwrap_err().to_string();
-    assert!(error.contains("it is no user's, and says it splits"), "{error}");
+    assert!(error.contains("as only operators of files do"), "{error}");
 }
 
 /// A pack with one more section, which nobody knows, and a higher minor version.

@@ -1,6 +1,7 @@
 //! Transforms of elements as they are loaded and stored: which a file has, and whether one looks at the index.
 //!
-//! Nothing here compiles the file. So the index counts as looked at wherever the words of a function do not rule it out.
+//! Nothing here compiles the file. So the index counts as looked at wherever the words of a function do not rule it
+//! out.
 
 use scanbox_model::user_operator::Transforms;
 

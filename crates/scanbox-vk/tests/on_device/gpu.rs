@@ -423,36 +423,17 @@ fn hangs(config: &Config, device: &DeviceProfile) -> bool {
 pub fn pack(device: &DeviceProfile, wish: &PackWish<'_>) -> Option<Pack> {
     let aligned = CallUse { any_element: false, ..wish.call_use };
     let uses: &[CallUse] = if wish.call_use.any_element { &[aligned, wish.call_use] } else { &[aligned] };
-    pack_of_uses(device, &wish.problem, uses, wish.choices)
+    pack_of_uses(device, (&wish.problem, None), uses, wish.choices)
 }
 
-/// The same for each of these uses.
+/// The same for each of these uses, of a problem and the file of its operator.
 pub fn pack_of_uses(
     device: &DeviceProfile,
-    problem: &Problem,
+    (problem, file): (&Problem, Option<&OperatorFile>),
     uses: &[CallUse],
     choices: &[(u64, &str)],
 ) -> Option<Pack> {
-    pack_by(&compiler(), device, problem, uses, choices)
-}
-
-/// The same by an operator of a file.
-pub fn pack_of_file(
-    device: &DeviceProfile,
-    (problem, file): (&Problem, &OperatorFile),
-    uses: &[CallUse],
-    choices: &[(u64, &str)],
-) -> Option<Pack> {
-    pack_by(&compiler().with_operator(file.clone()), device, problem, uses, choices)
-}
-
-fn pack_by(
-    compiler: &Compiler,
-    device: &DeviceProfile,
-    problem: &Problem,
-    uses: &[CallUse],
-    choices: &[(u64, &str)],
-) -> Option<Pack> {
+    let compiler = file.into_iter().fold(compiler(), |by, file| by.with_operator(file.clone()));
     let mut builder = PackBuilder::new();
     let mut measured = Vec::new();
     for &call_use in uses {
@@ -477,7 +458,7 @@ fn pack_by(
             }
             recipes.push(((*label).to_owned(), recipe));
         }
-        let places = builder.add_all(compiler, recipes).unwrap();
+        let places = builder.add_all(&compiler, recipes).unwrap();
         let breakpoints = choices.iter().zip(places).map(|((from, _), place)| Breakpoint {
             from: *from,
             ranked: vec![place],

@@ -1,5 +1,5 @@
-//! More elements than 32 bits count, by the operators that packs have of sums of u32, affine.glsl and matrix2x2.glsl: on
-//! a device with memory for both arrays, which it binds in pieces, by a pack of it (`SCANBOX_PACK`), as
+//! More elements than 32 bits count, by the operators that packs have of sums of u32, affine.glsl and matrix2x2.glsl:
+//! on a device with memory for both arrays, which it binds in pieces, by a pack of it (`SCANBOX_PACK`), as
 //! `SCANBOX_TEST_DEVICE=1 cargo test -p scanbox-vk --release on_device::long -- --ignored --nocapture`.
 //!
 //! `SCANBOX_LONG_N` is another number of elements, and `SCANBOX_LONG_PART` how many of them a part has.
@@ -13,7 +13,7 @@ use scanbox_testing::operator_files::example;
 use scanbox_vk::record::barrier;
 use scanbox_vk::{Access, CallLength, DeviceRange, ScanCall, Scanner};
 
-use super::gpu::{TestGpu, pack_of_file, pack_of_uses};
+use super::gpu::{TestGpu, pack_of_uses};
 use super::host_operators::{Affine, HostOperator, Matrix, Sum, drawn, elements, words};
 use super::replayed::sum;
 
@@ -190,9 +190,9 @@ impl<T: HostOperator> LongInput<T> {
         many.combine(all(&self.drawn[..(self.n % drawn) as usize]))
     }
 
-    /// The first element of an output that is wrong, where those found begin at `begin`, behind `before`: each has to be
-    /// the one before it, which is right, combined with an element of the input. `late`: how many places behind that it
-    /// stands, 1 in an exclusive scan.
+    /// The first element of an output that is wrong, where those found begin at `begin`, behind `before`: each has to
+    /// be the one before it, which is right, combined with an element of the input. `late`: how many places behind that
+    /// it stands, 1 in an exclusive scan.
     fn first_wrong(&self, late: u64, begin: u64, before: Option<T>, found: &[T]) -> Option<u64> {
         let own = |place: usize| ((begin + place as u64 - late) % self.drawn.len() as u64) as usize;
         let first = match before {
@@ -408,12 +408,12 @@ fn few_elements_are_compared_alike() {
         let mut uses = vec![CallUse::default(), first, CallUse { init_in_memory: true, ..first }];
         uses.dedup();
         let (n, part) = (20_011, Some(6 * 1024));
-        let pack = pack_of_uses(&gpu.profile, &sum(mode), &uses, &[(1, label)]);
+        let pack = pack_of_uses(&gpu.profile, (&sum(mode), None), &uses, &[(1, label)]);
         tried += pack.map_or(0, |pack| check_all::<Sum>(&gpu, &pack, n, part, 2));
         let of_file = |name: &str| {
             let file = example(name);
             let problem = Problem::of_user(mode, file.operator(), Placement::OutOfPlace).unwrap();
-            pack_of_file(&gpu.profile, (&problem, &file), &uses, &[(1, label)])
+            pack_of_uses(&gpu.profile, (&problem, Some(&file)), &uses, &[(1, label)])
         };
         tried += of_file("affine").map_or(0, |pack| check_all::<Affine>(&gpu, &pack, n, part, 2));
         tried += of_file("matrix2x2").map_or(0, |pack| check_all::<Matrix>(&gpu, &pack, n, part, 2));

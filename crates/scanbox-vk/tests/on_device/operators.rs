@@ -6,7 +6,7 @@ use scanbox_pack::CallUse;
 use scanbox_testing::operator_files::{example, operator};
 use scanbox_vk::{CallLength, DeviceRange, HandOverError, NotSplit, ScanCall};
 
-use super::gpu::{TestGpu, in_pack, pack_of_file};
+use super::gpu::{TestGpu, in_pack, pack_of_uses};
 use super::host_operators::{Affine, HostOperator, Matrix, TextPosition, drawn, elements, words};
 
 const LABEL: &str = "b1.vec4.par.rake.turn.wg64";
@@ -59,7 +59,8 @@ fn check<T: HostOperator>(
     let file = with::<T>(&more);
     let problem = Problem::of_user(mode, file.operator(), Placement::OutOfPlace).unwrap();
     let problem = if is_reversed { problem.reversed() } else { problem };
-    let Some(pack) = pack_of_file(&gpu.profile, (&problem, &file), &uses(mode, in_memory), &[(1, LABEL)])
+    let Some(pack) =
+        pack_of_uses(&gpu.profile, (&problem, Some(&file)), &uses(mode, in_memory), &[(1, LABEL)])
     else {
         return false;
     };
@@ -176,7 +177,8 @@ fn files_that_allow_no_parts_are_refused() {
     ] {
         let file = with::<Affine>(more);
         let problem = Problem::of_user(mode, file.operator(), Placement::OutOfPlace).unwrap();
-        let pack = pack_of_file(&gpu.profile, (&problem, &file), &uses(mode, false), &[(1, LABEL)]).unwrap();
+        let pack =
+            pack_of_uses(&gpu.profile, (&problem, Some(&file)), &uses(mode, false), &[(1, LABEL)]).unwrap();
         let made = gpu.scanner(pack).scan(&in_pack(&problem), 1 << 33, CallUse::default());
         let is_reduction = mode == Mode::Reduce;
         match made {
