@@ -8,11 +8,12 @@
 use std::path::Path;
 
 use scanbox_model::problem::{Component, StructureValue};
-use scanbox_model::user_operator::{OperatorName, Tolerance, Transforms, UserOperator};
+use scanbox_model::user_operator::{OperatorName, Tolerance, UserOperator};
 use serde::{Deserialize, Serialize};
 
 mod fields;
 mod strays;
+mod transforms;
 
 use fields::Field;
 
@@ -117,10 +118,8 @@ impl OperatorFile {
             }
         }
         strays::check(&tokens).map_err(|(line, reason)| failed(line, reason))?;
-        let transforms = Transforms {
-            input: transforms(&tokens, "transform_input").map_err(|(line, reason)| failed(line, reason))?,
-            output: transforms(&tokens, "transform_output").map_err(|(line, reason)| failed(line, reason))?,
-        };
+        let transforms =
+            transforms::transforms(&plain, &tokens).map_err(|(line, reason)| failed(line, reason))?;
         let draws = defines(&tokens, "draw");
         if !draws && floats {
             let reason = "there is no function `Element draw(const uvec2 random, const uint index)`, which makes elements for \
@@ -240,29 +239,6 @@ fn defines(tokens: &[Token<'_>], function: &str) -> bool {
         let [result, name, sign] = three else { return false };
         (result.text, name.text, sign.text) == ("Element", function, "(")
     })
-}
-
-/// Whether there is a transform of this name, which has to be a function from an element and its index to an element.
-fn transforms(tokens: &[Token<'_>], function: &str) -> Result<bool, WrongLine> {
-    let Some(place) = tokens.iter().position(|token| token.text == function) else { return Ok(false) };
-    let line = Some(tokens[place].line);
-    let wrong = |what: &str| {
-        (
-            line,
-            format!("`{function}` {what}: it is `Element {function}(const Element value, const uint index)`"),
-        )
-    };
-    let result = place.checked_sub(1).map_or("", |before| tokens[before].text);
-    if result != "Element" {
-        return Err(wrong(&format!("returns `{result}`, and elements stay elements")));
-    }
-    let is_type = |token: &&str| !matches!(*token, "const" | "in");
-    let parameters = tokens[place + 1..].iter().map(|token| token.text).take_while(|text| *text != ")");
-    let parameters: Vec<&str> = parameters.filter(is_type).collect();
-    match &*parameters {
-        ["(", "Element", _, ",", "uint", _] => Ok(true),
-        _ => Err(wrong("has other parameters")),
-    }
 }
 
 /// What the pragma says.

@@ -220,6 +220,12 @@ pub fn scan_problem(problem: &Problem) -> ScanProblem {
     }
 }
 
+/// What packs say of a problem beside what is computed: whether calls of its user's operator may be in parts.
+#[must_use]
+pub fn is_splittable(problem: &Problem) -> bool {
+    problem.user().is_some() && problem.splits()
+}
+
 /// The problem that packs say so; `None` where this version has none, or it is of the operator of another file than
 /// `user`.
 #[must_use]

@@ -55,7 +55,8 @@ fn pack(problem: &Problem, labels: &[&str]) -> Pack {
     };
     let measured = places.iter().map(table).collect();
     let times = vec![PackTime { recipe: places[0], n: 4096, picoseconds: 2_000_000, confirmed: true }];
-    let problems = vec![PackProblem { scan: scan_problem(problem), measured, portable: Vec::new() }];
+    let problems =
+        vec![PackProblem { scan: scan_problem(problem), splittable: false, measured, portable: Vec::new() }];
     let origin = PackOrigin {
         kernel_hash: compiler.kernel_hash(),
         measured_utc: "2026-01-02T03:04:05Z".to_owned(),

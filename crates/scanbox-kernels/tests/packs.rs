@@ -135,7 +135,12 @@ fn pack_of(
             family: Vec::new(),
             keeps: Promises::ALL,
         },
-        problems: vec![PackProblem { scan: in_pack(problem), measured, portable: Vec::new() }],
+        problems: vec![PackProblem {
+            scan: in_pack(problem),
+            splittable: false,
+            measured,
+            portable: Vec::new(),
+        }],
         recipes: vec![PackRecipe { label: config.to_string(), recipe }],
         times: Vec::new(),
         modules,

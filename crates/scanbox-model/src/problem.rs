@@ -283,6 +283,12 @@ impl Problem {
         self.user
     }
 
+    /// Whether calls in parts, each of which begins with the total of the one before, leave what one call leaves.
+    #[must_use]
+    pub fn splits(&self) -> bool {
+        self.user.is_none_or(|user| user.splits(self.mode))
+    }
+
     /// The name of the operator.
     #[must_use]
     pub fn operator_name(&self) -> OperatorName {

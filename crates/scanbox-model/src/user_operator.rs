@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::parameters::Parameter;
-use crate::problem::{Element, Operator};
+use crate::problem::{Element, Mode, Operator};
 
 /// The most characters of an operator's name.
 const MOST_CHARACTERS: usize = 32;
@@ -124,6 +124,8 @@ impl fmt::Debug for Tolerance {
 /// What facts end with of files with transforms.
 const INPUT: &str = "+input";
 const OUTPUT: &str = "+output";
+/// Behind these, where none of them looks at the index. Rows of older versions do not say it.
+const UNINDEXED: &str = "+unindexed";
 
 /// An operator from a user's file: all that is known of it without the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -149,6 +151,8 @@ pub struct Transforms {
     pub input: bool,
     /// Of elements of the output, as they are stored.
     pub output: bool,
+    /// Whether one of them may look at the index.
+    pub indexed: bool,
 }
 
 impl Transforms {
@@ -186,6 +190,17 @@ impl UserOperator {
         Self { transforms, ..self }
     }
 
+    /// Whether a call in parts, each of which begins with the total of the one before and counts its own elements from
+    /// 0, leaves what one call leaves. A transform that looks at the index would see that of its part. A reduction
+    /// stores its total as the file transforms it, so that the next part would begin with something else; the total
+    /// beside a scan is stored as it is.
+    #[must_use]
+    pub fn splits(&self, mode: Mode) -> bool {
+        let Transforms { output, indexed, .. } = self.transforms;
+        let is_transformed = output && mode == Mode::Reduce;
+        !(indexed || is_transformed)
+    }
+
     /// The text of the `operator_hash` column: 16 hexadecimal digits.
     #[must_use]
     pub fn hash_text(&self) -> String {
@@ -193,7 +208,7 @@ impl UserOperator {
     }
 
     /// The text of the `operator_facts` column: `ordered+exact`, `commutative+tolerance=0.00001`; with transforms
-    /// `ordered+exact+input+output`.
+    /// `ordered+exact+input+output`, and `+unindexed` behind that where none of them looks at the index.
     #[must_use]
     pub fn facts(&self) -> String {
         let order = if self.commutative { "commutative" } else { "ordered" };
@@ -203,7 +218,8 @@ impl UserOperator {
         };
         let [input, output] = [(self.transforms.input, INPUT), (self.transforms.output, OUTPUT)]
             .map(|(has, word)| if has { word } else { "" });
-        format!("{order}+{exactness}{input}{output}")
+        let unindexed = if self.transforms.any() && !self.transforms.indexed { UNINDEXED } else { "" };
+        format!("{order}+{exactness}{input}{output}{unindexed}")
     }
 
     /// The operator of a row or of metadata.
@@ -222,6 +238,8 @@ impl UserOperator {
             })?;
         let no_facts = || format!("operator_facts `{}` are not facts of an operator", excerpt(facts));
         let (order, exactness) = facts.split_once('+').ok_or_else(no_facts)?;
+        let (exactness, unindexed) =
+            exactness.strip_suffix(UNINDEXED).map_or((exactness, false), |rest| (rest, true));
         let (exactness, output) =
             exactness.strip_suffix(OUTPUT).map_or((exactness, false), |rest| (rest, true));
         let (exactness, input) =
@@ -236,7 +254,11 @@ impl UserOperator {
             None if exactness == "exact" => Tolerance::EXACT,
             None => return Err(no_facts()),
         };
+        let any = input || output;
+        if unindexed && !any {
+            return Err(no_facts());
+        }
         let operator = Self::new(name, hash, element, (commutative, tolerance))?;
-        Ok(operator.with_transforms(Transforms { input, output }))
+        Ok(operator.with_transforms(Transforms { input, output, indexed: any && !unindexed }))
     }
 }

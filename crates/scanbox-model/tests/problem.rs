@@ -7,7 +7,7 @@ use scanbox_model::problem::{
     StructureValue, Total,
 };
 use scanbox_model::record::Record;
-use scanbox_model::user_operator::{OperatorName, Tolerance, UserOperator};
+use scanbox_model::user_operator::{OperatorName, Tolerance, Transforms, UserOperator};
 
 fn any_of<P: Parameter + std::fmt::Debug>() -> impl Strategy<Value = P> {
     prop::sample::select(P::VALUES)
@@ -17,11 +17,15 @@ fn any_user() -> impl Strategy<Value = UserOperator> {
     let structs =
         prop::sample::select(&[Element::Struct4, Element::Struct8, Element::Struct12, Element::Struct16]);
     let share = prop_oneof![Just(0.0), 1e-9f32..0.99];
-    ("[a-z][a-z0-9-]{0,31}", any::<u64>(), structs, any::<bool>(), share).prop_filter_map(
+    let transforms = (any::<bool>(), any::<bool>(), any::<bool>()).prop_map(|(input, output, indexed)| {
+        Transforms { input, output, indexed: indexed && (input || output) }
+    });
+    ("[a-z][a-z0-9-]{0,31}", any::<u64>(), structs, any::<bool>(), share, transforms).prop_filter_map(
         "names of scanbox's own operators",
-        |(name, hash, element, commutative, share)| {
+        |(name, hash, element, commutative, share, transforms)| {
             let facts = (commutative, Tolerance::new(share).unwrap_or_default());
-            UserOperator::new(name.parse().unwrap(), hash, element, facts).ok()
+            let user = UserOperator::new(name.parse().unwrap(), hash, element, facts).ok()?;
+            Some(user.with_transforms(transforms))
         },
     )
 }

@@ -89,6 +89,13 @@ pub(crate) fn pack(data: &PackData) -> Result<(), PackError> {
     for (place, one) in problems.iter().enumerate() {
         let name = format!("problem {place}");
         part(&name, scan(&one.scan))?;
+        let is_of_file = !one.scan.operator_hash.is_empty();
+        part(
+            &name,
+            ensure(is_of_file || !one.splittable, || {
+                "it says that calls may be in parts, as only operators of files do".to_owned()
+            }),
+        )?;
         part(&name, ensure(seen.insert(&one.scan), || "it is there twice".to_owned()))?;
         problem(one, recipes)
             .map_err(|(table, wrong)| PackError::malformed(format!("{name}, {table}"), wrong))?;
@@ -154,7 +161,7 @@ fn scan(scan: &ScanProblem) -> Soundness {
 
 /// The table in which something is wrong, and what.
 fn problem(problem: &PackProblem, recipes: &[PackRecipe]) -> Result<(), (String, String)> {
-    let PackProblem { scan, measured, portable } = problem;
+    let PackProblem { scan, measured, portable, .. } = problem;
     for (kind, tables) in [("measured", measured), ("portable", portable)] {
         within("tables", tables.len(), MOST_ENTRIES)
             .map_err(|wrong| (format!("the {kind} tables"), wrong))?;

@@ -214,7 +214,6 @@ macro_rules! fields {
 fields! {
     PackDevice { name, driver, driver_build, vendor_id, device_id, units, family, keeps }
     CallUse { n_on_device, total, init_in_memory, scratch_overwritten, arguments, any_element }
-    PackProblem { scan, measured, portable }
     ChoiceTable { call_use, needs, breakpoints }
     Breakpoint { from, ranked, worst_loss_ppm }
     PackRecipe { label, recipe }
@@ -228,28 +227,34 @@ fields! {
     RecipePass<u16> { module, places, words }
 }
 
-impl Coded for ScanProblem {
+impl Coded for PackProblem {
     fn put(&self, out: &mut Vec<u8>) {
-        let Self { mode, element, element_bytes, operator, operator_hash, init, in_place, reverse } = self;
+        let Self { scan, splittable, measured, portable } = self;
+        let ScanProblem { mode, element, element_bytes, operator, operator_hash, init, in_place, reverse } =
+            scan;
         mode.put(out);
         element.put(out);
         element_bytes.put(out);
         operator.put(out);
         operator_hash.put(out);
         init.put(out);
-        // Version 1 has the first bit alone.
-        (u8::from(*in_place) | u8::from(*reverse) << 1).put(out);
+        // Version 1 has the first bit alone, and version 3 the first two.
+        (u8::from(*in_place) | u8::from(*reverse) << 1 | u8::from(*splittable) << 2).put(out);
+        measured.put(out);
+        portable.put(out);
     }
 
     fn take(input: &mut SectionRest<'_>) -> Result<Self, PackError> {
         let (mode, element, element_bytes) = (Coded::take(input)?, Coded::take(input)?, Coded::take(input)?);
         let (operator, operator_hash, init) = (Coded::take(input)?, Coded::take(input)?, Coded::take(input)?);
         let bits = u8::take(input)?;
-        if bits > 3 {
+        if bits > 7 {
             return Err(input.wrong(format!("{bits} says nothing of where the output stands")));
         }
-        let (in_place, reverse) = (bits & 1 != 0, bits & 2 != 0);
-        Ok(Self { mode, element, element_bytes, operator, operator_hash, init, in_place, reverse })
+        let [in_place, reverse, splittable] = [0, 1, 2].map(|bit| bits >> bit & 1 == 1);
+        let scan =
+            ScanProblem { mode, element, element_bytes, operator, operator_hash, init, in_place, reverse };
+        Ok(Self { scan, splittable, measured: Coded::take(input)?, portable: Coded::take(input)? })
     }
 }
 

@@ -124,6 +124,10 @@ pub struct CallUse {
 pub struct PackProblem {
     /// What is computed.
     pub scan: ScanProblem,
+    /// Of a user's operator: whether its file is known to allow calls in parts, each of which counts its own elements
+    /// and begins with the total of the one before. Operators of scanbox's own always do, and do not say it.
+    #[cfg_attr(feature = "json", serde(default, skip_serializing_if = "is_no"))]
+    pub splittable: bool,
     /// What is best on the device that was measured; of tables for the same use, the better one first.
     pub measured: Vec<ChoiceTable>,
     /// What runs on any device with subgroups of the right size, and needs no promise.

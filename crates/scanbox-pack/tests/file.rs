@@ -107,7 +107,7 @@ fn other_files_and_newer_ones_are_told_apart() {
     assert_eq!(Pack::read(&newer), Err(PackError::Newer { major: MAJOR + 1, minor: MINOR }));
     assert_eq!(
         message(&newer),
-        "the pack has version 4.0, and this library reads 3.0 and older: use a newer scanbox, or have the pack written \
+        "the pack has version 5.0, and this library reads 4.0 and older: use a newer scanbox, or have the pack written \
          by this one"
     );
     // Text conversion changes a line end.
@@ -130,6 +130,19 @@ fn the_version_is_that_of_what_is_in_a_pack() {
     assert_eq!(version(|data| data.problems[0].scan.reverse = true), 2);
     assert_eq!(version(|data| data.problems[0].scan.init = vec![7]), 2);
     assert_eq!(version(of_12_bytes), 3);
+    let of_user = |data: &mut PackData| data.problems[0].scan.operator_hash = "77".to_owned();
+    assert_eq!(version(of_user), 1);
+    assert_eq!(
+        version(|data| {
+            data.problems[0].scan.operator_hash = "77".to_owned();
+            data.problems[0].splittable = true;
+        }),
+        4
+    );
+    let mut data = data();
+    data.problems[0].splittable = true;
+    let error = Pack::new(data).unwrap_err().to_string();
+    assert!(error.contains("as only operators of files do"), "{error}");
 }
 
 /// A pack with one more section, which nobody knows, and a higher minor version.

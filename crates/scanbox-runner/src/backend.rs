@@ -130,6 +130,15 @@ pub trait Backend {
     /// with it.
     fn lost(&self) -> Option<&Failure>;
 
+    /// The words of the first element of the answer that is loaded, with zeros behind them.
+    ///
+    /// # Errors
+    /// When nothing is loaded, or the device fails.
+    fn first_of_answer(&mut self, problem: &Problem) -> Result<[u32; 4], Failure> {
+        let reason = format!("{problem}: who plays a device has no answer");
+        Err(Failure::new(Status::Unsupported, reason))
+    }
+
     /// Elements of input and reference that are loaded.
     fn loaded_elements(&self) -> u64;
 

@@ -16,10 +16,10 @@ use scanbox_kernels::plan::{Build, Expected, Plan, PlanKind, Scratch};
 use scanbox_model::config::Config;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::parameters::Parameter;
-use scanbox_model::problem::{Mode, Problem};
+use scanbox_model::problem::{Component, Mode, Placement, Problem, StructureValue};
 use scanbox_model::record::Status;
 use scanbox_model::safe_devices::Guarantee;
-use scanbox_model::user_operator::UserOperator;
+use scanbox_model::user_operator::{Transforms, UserOperator};
 use scanbox_pack::choose::Lack;
 use scanbox_pack::{
     Breakpoint, CallUse, ChoiceTable, Pack, PackData, PackModule, PackProblem, PackRecipe, Promises, Recipe,
@@ -104,6 +104,14 @@ pub fn run<E: From<Failure>>(
             }
             continue;
         };
+        let reads_identity = items.iter().any(|item| item.call_use.init_in_memory);
+        let computed = match computed.user() {
+            Some(user) if reads_identity && computed.first_words().is_none() => {
+                let words = identity(&mut *backend, compiler, user, observer)?;
+                beginning_with(computed, words)
+            }
+            _ => computed,
+        };
         let mut session = Session::new(&mut *backend, compiler, computed);
         session.prepare(Ahead::default(), &mut |setup| observer(PackEvent::Setup(setup)))?;
         let largest =
@@ -136,6 +144,30 @@ pub fn run<E: From<Failure>>(
         }
     }
     Ok(())
+}
+
+/// The words of the identity of a user's operator, which its file alone knows: an exclusive scan begins with it.
+fn identity<E: From<Failure>>(
+    backend: &mut dyn Backend,
+    compiler: &Compiler,
+    user: UserOperator,
+    observer: &mut dyn FnMut(PackEvent<'_>) -> Result<(), E>,
+) -> Result<[u32; 4], E> {
+    let as_combined = user.with_transforms(Transforms { output: false, ..user.transforms });
+    let problem = Problem::of_user(Mode::Exclusive, as_combined, Placement::OutOfPlace);
+    let problem = problem.expect("a scan can be anywhere");
+    let mut session = Session::new(&mut *backend, compiler, problem);
+    session.prepare(Ahead::default(), &mut |setup| observer(PackEvent::Setup(setup)))?;
+    backend.load(&problem, &Input { kind: InputKind::Random, seed: 1 }, 1)?;
+    Ok(backend.first_of_answer(&problem)?)
+}
+
+/// The same problem of a user's operator, which begins with an element of these words.
+fn beginning_with(problem: Problem, words: [u32; 4]) -> Problem {
+    let count = problem.element_bytes() as usize / 4;
+    let value = StructureValue::new(words.into_iter().take(count).map(|word| (Component::Uint, word)));
+    let value = value.expect("it has the words of an element");
+    problem.beginning_with(value).expect("it has the bytes of an element")
 }
 
 /// Why nothing is known of an operator. `given`: that of the file that somebody named.
@@ -302,7 +334,12 @@ fn alone(
     of_device.driver_build.clone_from(&device.driver_build);
     Pack::new(PackData {
         device: of_device,
-        problems: vec![PackProblem { scan: scan.clone(), measured: vec![table], portable: Vec::new() }],
+        problems: vec![PackProblem {
+            scan: scan.clone(),
+            splittable: false,
+            measured: vec![table],
+            portable: Vec::new(),
+        }],
         recipes: vec![PackRecipe { label: packed.label.clone(), recipe }],
         times: Vec::new(),
         modules,

@@ -20,7 +20,9 @@ use scanbox_analysis::ranges::{ChoiceLoss, SizeRange, TimeGrid};
 use scanbox_analysis::table::{Catalog, DeviceTable};
 use scanbox_kernels::catalog::{self, Variant};
 use scanbox_kernels::glsl::Compiler;
-use scanbox_kernels::packing::{PackBuilder, PackOrigin, PackingError, family_of, pack_device, scan_problem};
+use scanbox_kernels::packing::{
+    PackBuilder, PackOrigin, PackingError, family_of, is_splittable, pack_device, scan_problem,
+};
 use scanbox_kernels::plan::Shader;
 use scanbox_model::config::{Arguments, Config, Parameter, Reset};
 use scanbox_model::device::DeviceProfile;
@@ -156,8 +158,8 @@ pub fn for_any_device(problems: &[Problem], compiler: &Compiler, wish: &PackWish
                  arguments only (--uses pushed); for line and baked, tune this device: `scanbox tune`"
             );
         }
-        let scan = scan_problem(&problem);
-        uses::join(&mut packed, PackProblem { scan, measured: Vec::new(), portable: tables });
+        let (scan, splittable) = (scan_problem(&problem), is_splittable(&problem));
+        uses::join(&mut packed, PackProblem { scan, splittable, measured: Vec::new(), portable: tables });
     }
     let origin = PackOrigin {
         kernel_hash: compiler.kernel_hash(),
@@ -278,7 +280,8 @@ impl<'a> ProblemPacker<'a> {
         let measured = self.add(builder, made, drafts)?;
         let portable =
             portable::tables(builder, self.rows.compiler, problem, self.rows.device, self.wish, false)?;
-        Ok(PackProblem { scan: scan_problem(&problem), measured, portable })
+        let (scan, splittable) = (scan_problem(&problem), is_splittable(&problem));
+        Ok(PackProblem { scan, splittable, measured, portable })
     }
 
     /// What a config is shipped as; `None` where it is for another use.

@@ -134,7 +134,7 @@ pub extern "C" fn scanbox_last_error() -> *const c_char {
 mod tests {
     use ash::vk;
     use scanbox_pack::{ArgumentKind, PackError};
-    use scanbox_vk::Operand;
+    use scanbox_vk::{NotSplit, Operand};
 
     use super::*;
 
@@ -168,7 +168,6 @@ mod tests {
                 why: vec!["it is so".to_owned()],
                 mend: "pass all words of an element (`ScanProblem::begin_with`)".to_owned(),
             },
-            E::TooLargeForKernels { max_n: 2, most: 1 },
             E::TooLarge { n: 2, max: 1 },
             E::NotInPlace { input: 1, output: 2 },
             E::BoundToOther { what },
@@ -182,6 +181,15 @@ mod tests {
             errors.push(E::NullAddress { what });
             errors.push(E::Missing { what });
             errors.push(E::Unexpected { what });
+        }
+        for why in [
+            NotSplit::LengthOnDevice,
+            NotSplit::BoundArguments,
+            NotSplit::Operator { is_reduction: true },
+            NotSplit::Uses { is_reduction: false },
+            NotSplit::FewElements,
+        ] {
+            errors.push(E::TooLargeForKernels { max_n: 2, most: 1, why });
         }
         for arguments in [ArgumentKind::Pushed, ArgumentKind::Line, ArgumentKind::Baked] {
             errors.push(E::OtherArguments { arguments });

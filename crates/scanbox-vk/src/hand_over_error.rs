@@ -40,6 +40,60 @@ impl fmt::Display for Operand {
     }
 }
 
+/// Why the library does not split calls of more elements than a kernel takes into parts, each of which begins with the
+/// total of the one before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum NotSplit {
+    /// Only the device knows how many elements there are, in a word of 32 bits.
+    LengthOnDevice,
+    /// Arguments are bound, once for all parts.
+    BoundArguments,
+    /// The pack does not say of the user's operator that it allows parts.
+    Operator {
+        /// Whether the scan is a reduction.
+        is_reduction: bool,
+    },
+    /// The pack has no kernels that store a total, or none that begin with a value in memory.
+    Uses {
+        /// Whether the scan is a reduction.
+        is_reduction: bool,
+    },
+    /// Its kernels take fewer elements than a part has at least.
+    FewElements,
+}
+
+impl fmt::Display for NotSplit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::LengthOnDevice => {
+                "the number of elements is on the device; make it without `CallUse::n_on_device`, if the host knows n"
+            }
+            Self::BoundArguments => "its arguments are bound; make it for pushed ones (`CallUse::arguments`)",
+            Self::Operator { is_reduction: false } => {
+                "the pack does not say that its operator allows parts. A transform in its file may look at the index, and \
+                 each part counts its own; or an older scanbox made the pack. Write the transforms without the index, and \
+                 make the pack anew (`scanbox tune --operator FILE`)"
+            }
+            Self::Operator { is_reduction: true } => {
+                "the pack does not say that its operator allows parts. A transform in its file may look at the index, and \
+                 each part counts its own; the file may have an output transform, which each part would apply; or an older \
+                 scanbox made the pack. Write the input transform without the index, transform the result in your program, \
+                 and make the pack anew (`scanbox tune --operator FILE`)"
+            }
+            Self::Uses { is_reduction: false } => {
+                "the pack has no kernels for both of the uses `total` and `total init-in-memory`; make the pack with them, \
+                 as by default (`scanbox pack --uses`)"
+            }
+            Self::Uses { is_reduction: true } => {
+                "the pack has no kernels for the use `init-in-memory`; make the pack with it, as by default (`scanbox pack \
+                 --uses`)"
+            }
+            Self::FewElements => "its kernels take too few elements for parts; take a pack with other kernels",
+        })
+    }
+}
+
 /// Why a scan cannot be made or recorded. Where recording says this, nothing was recorded.
 ///
 /// Its `Debug` is its `Display`: a `main` that returns an error prints the former, and the text says what to do.
@@ -67,12 +121,15 @@ pub enum HandOverError {
         /// What to do, where that is another pack or another problem; otherwise empty, and the reasons say it.
         mend: String,
     },
-    /// A scan was to be made for more elements than any kernel of the pack takes.
+    /// A scan was to be made for more elements than any kernel of the pack takes, and the library does not split its
+    /// calls into parts.
     TooLargeForKernels {
         /// Elements.
         max_n: u64,
         /// The most that a kernel takes.
         most: u64,
+        /// Why it does not.
+        why: NotSplit,
     },
     /// More elements than the scan was made for.
     TooLarge {
@@ -174,12 +231,10 @@ impl fmt::Display for HandOverError {
                 write!(f, "the pack has no kernel for {problem} that runs here: {}", why.join("; "))?;
                 if mend.is_empty() { Ok(()) } else { write!(f, "; {mend}") }
             }
-            Self::TooLargeForKernels { max_n, most } => write!(
+            Self::TooLargeForKernels { max_n, most, why } => write!(
                 f,
                 "max_n is {max_n}, and no kernel of the pack takes more than {most} elements here: make the scan for \
-                 {most}, and scan in parts. The library does so itself where arguments are pushed, the host knows n, the \
-                 operator is one of scanbox's own, and the pack has the uses `total` and `total init-in-memory` (of \
-                 reductions `init-in-memory`)",
+                 {most}, and scan in parts. The library does not split this scan itself: {why}",
             ),
             Self::TooLarge { n, max } => write!(
                 f,

@@ -35,7 +35,7 @@ mod words;
 pub use bound::{Bound, LineBuffer, LineNeeds};
 pub use call::{CallLength, DeviceRange, ScanCall};
 pub use features::Features;
-pub use hand_over_error::{HandOverError, Operand};
+pub use hand_over_error::{HandOverError, NotSplit, Operand};
 pub use line::LineWords;
 pub use push::Push;
 pub use record::{Access, Dispatch, Told};

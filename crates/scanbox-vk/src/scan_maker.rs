@@ -7,7 +7,7 @@ use scanbox_pack::choose::Lack;
 use scanbox_pack::{ArgumentKind, CallUse, NotChosen, Recipe, ScanMode, ScanProblem, Wish};
 
 use crate::call::{CallRules, SCRATCH_ALIGNMENT};
-use crate::hand_over_error::HandOverError;
+use crate::hand_over_error::{HandOverError, NotSplit};
 use crate::ranges::{RangeChoice, ranges};
 use crate::scan::{LongScan, RangeKernel, Scan, ScanParts, ScanRange};
 use crate::scanner::Scanner;
@@ -24,15 +24,16 @@ impl Scanner {
     /// kernel that comes next in the pack takes its place, at last the portable one.
     ///
     /// More elements than a kernel takes (2^32 less one tile) are scanned in parts, where arguments are pushed, the
-    /// host knows n, and the operator is one of scanbox's own. The pack then needs kernels for the uses `total` and
-    /// `total init-in-memory` (of reductions for `init-in-memory`).
+    /// host knows n, and the operator is one of scanbox's own, or a user's of which the pack says that it allows parts.
+    /// The pack then needs kernels for the uses `total` and `total init-in-memory` (of reductions for
+    /// `init-in-memory`).
     ///
     /// # Errors
     /// [`HandOverError::NoKernel`] where the pack has nothing that runs here, [`HandOverError::TooLargeForKernels`]
     /// where it has nothing for as many elements.
     pub fn scan(&self, problem: &ScanProblem, max_n: u64, call_use: CallUse) -> Result<Scan, HandOverError> {
         match self.scan_at_once(problem, max_n, call_use) {
-            Err(HandOverError::TooLargeForKernels { max_n, most }) => {
+            Err(HandOverError::TooLargeForKernels { max_n, most, .. }) => {
                 self.scan_in_large_parts(problem, max_n, call_use, most)
             }
             outcome => outcome,
@@ -76,7 +77,7 @@ impl Scanner {
     fn refusal(&self, problem: &ScanProblem, call_use: CallUse, max_n: u64, why: NotChosen) -> HandOverError {
         let [text, mend] = match why {
             NotChosen::OtherSize { most, .. } if most > 0 && most < max_n => {
-                return HandOverError::TooLargeForKernels { max_n, most };
+                return HandOverError::TooLargeForKernels { max_n, most, why: NotSplit::FewElements };
             }
             NotChosen::OtherScan => not_there(self.parts.pack.data(), problem, call_use),
             NotChosen::OtherUse | NotChosen::NotPromised(_) => {
@@ -139,26 +140,38 @@ impl Scanner {
         call_use: CallUse,
         most: u64,
     ) -> Result<Scan, HandOverError> {
-        let too_large = HandOverError::TooLargeForKernels { max_n, most };
-        // What only the device knows is a word of 32 bits, and a file of an operator may go by the place of an element.
-        let counts = call_use.n_on_device || call_use.arguments != ArgumentKind::Pushed;
-        if counts || !problem.operator_hash.is_empty() {
-            return Err(too_large);
+        let too_large = |why| Err(HandOverError::TooLargeForKernels { max_n, most, why });
+        let is_reduction = problem.mode == ScanMode::Reduce;
+        if call_use.n_on_device {
+            return too_large(NotSplit::LengthOnDevice);
+        }
+        if call_use.arguments != ArgumentKind::Pushed {
+            return too_large(NotSplit::BoundArguments);
+        }
+        if !self.splits(problem) {
+            return too_large(NotSplit::Operator { is_reduction });
         }
         let mut part = MOST_OF_PART.min(most / PART_STEP * PART_STEP);
         loop {
             if part == 0 {
-                return Err(too_large);
+                return too_large(NotSplit::FewElements);
             }
             match self.scan_in_parts(problem, max_n, call_use, part) {
                 Err(HandOverError::TooLargeForKernels { most, .. }) if most < part => {
                     part = most / PART_STEP * PART_STEP;
                 }
                 // Of what it lacks nobody has asked for.
-                Err(HandOverError::NoKernel { .. }) => return Err(too_large),
+                Err(HandOverError::NoKernel { .. }) => return too_large(NotSplit::Uses { is_reduction }),
                 outcome => return outcome,
             }
         }
+    }
+
+    /// Whether calls in parts leave what one call leaves. Of a user's operator the pack knows it, which was made of its
+    /// file; whoever asks for the scan need not.
+    fn splits(&self, problem: &ScanProblem) -> bool {
+        let mut packed = self.parts.pack.data().problems.iter();
+        problem.operator_hash.is_empty() || packed.any(|packed| packed.splittable && packed.scan == *problem)
     }
 }
 

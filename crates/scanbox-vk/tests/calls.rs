@@ -2,7 +2,7 @@
 
 use ash::vk;
 use scanbox_pack::{ArgumentKind, CallUse, Place, Recipe, RecipePasses, ScanMode, ScanProblem, ScratchPart};
-use scanbox_vk::{CallLength, DeviceRange, HandOverError, Operand, Scan, ScanCall};
+use scanbox_vk::{CallLength, DeviceRange, HandOverError, NotSplit, Operand, Scan, ScanCall};
 
 use crate::driver;
 use crate::packs::{ANY_ELEMENT, IN_LINE, KEPT, ON_DEVICE, of_12_bytes, sum};
@@ -381,11 +381,17 @@ fn more_elements_than_a_kernel_takes_are_scanned_in_parts() {
         driver::commands();
         let commands = recorded(&scan, &call(part)).unwrap();
         assert_eq!(commands.iter().filter(|command| command.starts_with("dispatch")).count(), 1);
-        // Only the device knows: a word of 32 bits. And what a file of an operator says may go by places.
+        // A transform of a user's file may look at the index, unless the pack says that none does.
         let mut of_user = data.clone();
         of_user.problems[0].scan.operator_hash = "77".to_owned();
         let problem = of_user.problems[0].scan.clone();
-        let too_large = HandOverError::TooLargeForKernels { max_n: n, most: part };
-        assert_eq!(scanner(of_user).scan(&problem, n, KEPT).unwrap_err(), too_large);
+        let why = NotSplit::Operator { is_reduction: false };
+        let too_large = HandOverError::TooLargeForKernels { max_n: n, most: part, why };
+        let error = scanner(of_user.clone()).scan(&problem, n, KEPT).unwrap_err();
+        assert_eq!(error, too_large);
+        let text = error.to_string();
+        assert!(text.contains("may look at the index") && text.contains("scanbox tune --operator"), "{text}");
+        of_user.problems[0].splittable = true;
+        assert_eq!(scanner(of_user).scan(&problem, n, KEPT).unwrap().max_n(), n);
     }
 }

@@ -7,8 +7,8 @@ use ash::{khr, vk};
 use scanbox_pack::layout::STATES_OFFSET;
 use scanbox_pack::{CallUse, Pack, PackData, Promises, Reason, RecipePasses, ScanMode, ScanProblem};
 use scanbox_vk::{
-    Access, CallLength, DeviceRange, Features, HandOverError, Scan, ScanCall, Scanner, ScannerInfo, Wanted,
-    wanted,
+    Access, CallLength, DeviceRange, Features, HandOverError, NotSplit, Scan, ScanCall, Scanner, ScannerInfo,
+    Wanted, wanted,
 };
 
 use crate::driver;
@@ -392,8 +392,11 @@ fn what_there_is_no_kernel_for_is_said() {
     let (text, _) = refused(&sum(), 100, CallUse { total: true, ..IN_LINE });
     assert!(text.ends_with("device: `scanbox tune --problem u32:add:inclusive`"), "{text}");
     let (text, error) = refused(&sum(), (1 << 30) + 1, KEPT);
-    assert_eq!(error, HandOverError::TooLargeForKernels { max_n: (1 << 30) + 1, most: 1 << 30 });
-    assert!(text.contains("make the scan for 1073741824, and scan in parts. The library does so"), "{text}");
+    let why = NotSplit::Uses { is_reduction: false };
+    assert_eq!(error, HandOverError::TooLargeForKernels { max_n: (1 << 30) + 1, most: 1 << 30, why });
+    let said = "make the scan for 1073741824, and scan in parts. The library does not split this scan itself: the pack has \
+                no kernels for both of the uses";
+    assert!(text.contains(said), "{text}");
     // Where a feature is not enabled, another pack does not help; where there are other subgroups, one with them does.
     let mut off = FakeDevice::default();
     off.features.v10.shader_int64 = vk::FALSE;

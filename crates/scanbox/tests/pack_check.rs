@@ -8,7 +8,7 @@ use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::packing::{PackBuilder, PackOrigin, pack_device, scan_problem};
 use scanbox_model::config::Config;
 use scanbox_model::problem::{Mode, Problem};
-use scanbox_pack::{ArgumentKind, Breakpoint, CallUse, ChoiceTable, PackProblem, Promises};
+use scanbox_pack::{ArgumentKind, Breakpoint, CallUse, ChoiceTable, Pack, PackProblem, Promises};
 use scanbox_testing::device::with_subgroups;
 
 use crate::machines::Machine;
@@ -70,7 +70,8 @@ fn pack(place: &Place, name: &str, label: &str, call_use: CallUse, change: Optio
     let ranked = builder.add_all(&compiler, [(label.to_owned(), recipe)]).unwrap();
     let breakpoints = vec![Breakpoint { from: 1, ranked, worst_loss_ppm: None }];
     let portable = vec![ChoiceTable { call_use, needs: Promises::NONE, breakpoints }];
-    let problems = vec![PackProblem { scan: scan_problem(&problem), measured: Vec::new(), portable }];
+    let problems =
+        vec![PackProblem { scan: scan_problem(&problem), splittable: false, measured: Vec::new(), portable }];
     let origin = PackOrigin {
         kernel_hash: compiler.kernel_hash(),
         measured_utc: String::new(),
@@ -78,6 +79,74 @@ fn pack(place: &Place, name: &str, label: &str, call_use: CallUse, change: Optio
     };
     let pack = builder.pack(origin, problems, Vec::new()).unwrap();
     fs::write(place.folder().join(name), pack.write()).unwrap();
+}
+
+/// A kernel that stores a total.
+const SPACE: &str = r#"
+name = "parts"
+sizes = "2^10,2^12"
+[[block]]
+family = ["chained-scan"]
+batch_size = [1]
+vector_width = ["vec4"]
+lookback = ["parallel"]
+block_scan = ["raking"]
+reset = ["turn"]
+workgroup_size = [64]
+"#;
+
+/// Parts of scans of more elements than a kernel takes are a use that packs of files have too, unless a transform is in
+/// the way; what begins them is compared.
+#[test]
+fn packs_of_files_have_kernels_for_parts() {
+    let Some(Machine::With(driver)) = Machine::lavapipe() else { return };
+    let place = Place::in_memory("");
+    fs::write(place.folder().join("parts.toml"), SPACE).unwrap();
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/operators");
+    let affine = fs::read_to_string(examples.join("affine.glsl")).unwrap();
+    let run = |line: &[&str]| {
+        let mut command = place.scanbox(line);
+        command
+            .env("VK_DRIVER_FILES", &driver)
+            .env("LP_NATIVE_VECTOR_WIDTH", "256")
+            .env("LP_NUM_THREADS", "1")
+            .env("SCANBOX_LOCKS", place.folder());
+        let ended = ended(command.output().unwrap());
+        assert_eq!(ended.code, Some(0), "{line:?}: {}{}", ended.stdout, ended.stderr);
+        ended
+    };
+    let transform = |name: &str, offset: &str| {
+        format!(
+            "Element transform_{name}(const Element value, const uint index) {{\n\
+             return Element(value.scale, value.offset + {offset});\n}}\n"
+        )
+    };
+    for (name, more, mode, splits) in [
+        ("plain", String::new(), "exclusive", true),
+        ("plain", String::new(), "reduce", true),
+        ("both", transform("input", "3u") + &transform("output", "5u"), "inclusive", true),
+        ("both", transform("input", "3u") + &transform("output", "5u"), "reduce", false),
+        ("indexed", transform("input", "index"), "inclusive", false),
+    ] {
+        let file = format!("{name}.glsl");
+        fs::write(place.folder().join(&file), format!("{affine}\n{more}")).unwrap();
+        let [rows, pack] = ["csv", "scanpack"].map(|ending| format!("{name}-{mode}.{ending}"));
+        let operator = ["--operator", &file];
+        let sweep = ["sweep", "--device", "0", "--space", "./parts.toml", "--mode", mode, "--out", &rows];
+        run(&[&sweep[..], &operator].concat());
+        let few = ["--uses", "pushed,total,init-in-memory", "--portable", "8"];
+        run(&[&["pack", &rows, "-o", &pack][..], &few, &operator].concat());
+        let made = Pack::read(&fs::read(place.folder().join(&pack)).unwrap()).unwrap();
+        let problem = &made.data().problems[0];
+        let part = CallUse { total: mode != "reduce", init_in_memory: true, ..PLAIN };
+        let has_part = problem.measured.iter().any(|table| table.call_use == part);
+        assert_eq!((problem.splittable, has_part), (splits, splits), "{name} {mode}");
+        let checked = run(&[&["pack", "--check", &pack, "--device", "0"][..], &operator].concat()).stdout;
+        assert!(
+            checked.contains("kernels right") && !checked.contains("not tried"),
+            "{name} {mode}: {checked}"
+        );
+    }
 }
 
 #[test]

@@ -53,6 +53,75 @@ fn transforms_are_facts_of_a_file() {
     );
 }
 
+/// Whether a transform looks at the index: what the words of the file do not rule out counts as a look.
+#[test]
+fn files_say_whether_a_transform_looks_at_the_index() {
+    let input =
+        |parameters: &str, body: &str| format!("Element transform_input({parameters}) {{\n{body}\n}}");
+    let usual = "const Element value, const uint index";
+    let of_body = |body: &str| input(usual, body);
+    let as_it_is = "return value;";
+    for (functions, looks) in [
+        (String::new(), false),
+        (of_body(as_it_is), false),
+        (of_body("return Element(value.sum + index);"), true),
+        (of_body("return Element(index_of(index));"), true),
+        (of_body("uint other = 2u; { other += index; } return Element(other);"), true),
+        // Another word, a field, a comment, a number.
+        (of_body("const uint indexed = 2u; return Element(indexed);"), false),
+        (of_body("const Pair pair = Pair(1u, 2u); return Element(pair.index + pair . index);"), false),
+        (of_body("// index\nreturn value; /* index\nindex */"), false),
+        (input("Element value, uint f", "return Element(uint(1.f));"), false),
+        (input("Element value, uint f", "return Element(uint(1.0 * f));"), true),
+        // Whatever it is called; a parameter without a name.
+        (
+            input("const Element value, const uint place", "const uint index = 1u; return Element(index);"),
+            false,
+        ),
+        (input("const Element value, const uint place", "return Element(place);"), true),
+        (input("const Element value, const uint", as_it_is), false),
+        (input("const Element value, uint", "return Element(value.sum + index);"), false),
+        // The words do not say whose index it is.
+        (of_body("{ uint index = 3u; return Element(index); }"), true),
+        (of_body("for (uint index = 0u; index < 3u; ++index) {} return value;"), true),
+        // Macros, and lines that go on.
+        (format!("#define PLACE index\n{}", of_body("return Element(PLACE);")), true),
+        (format!("#define TWO 2u\n{}", of_body("return Element(TWO);")), true),
+        (format!("#define TWO 2u\n{}", "uint two() { return TWO; }"), false),
+        (format!("# /* so */ define PLACE index\n{}", of_body("return Element(PLACE);")), true),
+        (format!("#\\\ndefine PLACE index\n{}", of_body("return Element(PLACE);")), true),
+        (of_body("return Element(ind\\\nex);"), true),
+        (format!("#ifdef GL_core_profile\n#endif\n{}", of_body(as_it_is)), true),
+        (format!("#pragma optimize(on)\n{}", of_body(as_it_is)), false),
+        // Several of them: no matter which one counts.
+        (format!("Element transform_input({usual});\n{}", of_body(as_it_is)), true),
+        (
+            format!("{}\nElement transform_input({usual}) {{ return Element(index); }}", of_body(as_it_is)),
+            true,
+        ),
+        // The index of others.
+        (format!("uint other(const uint index) {{ return index; }}\n{}", of_body(as_it_is)), false),
+        (format!("{}\nuint other(const uint index) {{ return index; }}", of_body(as_it_is)), false),
+        ("Element draw(const uvec2 random, const uint index) { return Element(index); }".to_owned(), false),
+        // One of two.
+        (format!("{}\nElement transform_output({usual}) {{ return value; }}", of_body(as_it_is)), false),
+        (
+            format!("{}\nElement transform_output({usual}) {{ return Element(index); }}", of_body(as_it_is)),
+            true,
+        ),
+        (format!("Element transform_output({usual}) {{ return Element(index); }}"), true),
+        // A body that does not end.
+        (format!("Element transform_input({usual}) {{ return value;"), true),
+    ] {
+        let user = with_functions(&functions).operator();
+        assert_eq!(user.transforms.indexed, looks, "{functions}");
+        assert_eq!(user.splits(Mode::Inclusive), !looks, "{functions}");
+        let sums = user.splits(Mode::Reduce);
+        assert_eq!(sums, !looks && !user.transforms.output, "{functions}");
+        assert_eq!(user.facts().ends_with("+unindexed"), user.transforms.any() && !looks, "{functions}");
+    }
+}
+
 #[test]
 fn functions_of_a_file_are_pure() {
     let device = device(32, true);

@@ -185,7 +185,7 @@ pub fn data() -> PackData {
             family: vec![0x2330, 0x2331],
             keeps: Promises::PROGRESS.with(Promises::CO_RESIDENCY),
         },
-        problems: vec![PackProblem { scan: sum(), measured, portable }],
+        problems: vec![PackProblem { scan: sum(), splittable: false, measured, portable }],
         recipes: recipes.to_vec(),
         times: vec![
             PackTime { recipe: 0, n: 1024, picoseconds: 2_056_000, confirmed: true },
@@ -303,6 +303,7 @@ pub fn any_pack() -> impl Strategy<Value = Pack> {
             let scan = ScanProblem {
                 element: format!("e{place}"),
                 element_bytes: recipe.formula.element_bytes,
+                operator_hash: if time % 5 < 3 { String::new() } else { "77".to_owned() },
                 ..sum()
             };
             let n_on_device = recipe.call_sizes == CallSizes::InMemory;
@@ -311,7 +312,8 @@ pub fn any_pack() -> impl Strategy<Value = Pack> {
             let needs = if recipe.co_resident { Promises::CO_RESIDENCY } else { Promises::NONE };
             let choices = (recipe.min_n.max(1), &[place, place][..]);
             let measured = vec![table(call_use, needs, &[choices])];
-            data.problems.push(PackProblem { scan, measured, portable: Vec::new() });
+            let splittable = place.is_multiple_of(2) && !scan.operator_hash.is_empty();
+            data.problems.push(PackProblem { scan, splittable, measured, portable: Vec::new() });
         }
         Pack::new(data).unwrap()
     })

@@ -273,6 +273,10 @@ impl Backend for Vulkan {
         })
     }
 
+    fn first_of_answer(&mut self, problem: &Problem) -> Result<[u32; 4], Failure> {
+        self.with(|session| session.element_words(problem, true, 0))
+    }
+
     fn lost(&self) -> Option<&Failure> {
         self.gone.as_ref()
     }

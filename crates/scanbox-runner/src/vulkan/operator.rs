@@ -163,6 +163,22 @@ impl VulkanSession {
 
     /// An element of the input, or of the answer, as text.
     fn element(&mut self, problem: &Problem, of_answer: bool, index: u64) -> Result<String, Failure> {
+        let words = self.element_words(problem, of_answer, index)?;
+        if let Some(file) = &self.operator {
+            return Ok(file.shown(words));
+        }
+        let [got, got_rest] =
+            [0, 2].map(|place: usize| u64::from(words[place]) | u64::from(words[place + 1]) << 32);
+        Ok(Mismatch { element: problem.element(), got, got_rest, ..Mismatch::default() }.got())
+    }
+
+    /// The words of an element of the input, or of the answer, with zeros behind them.
+    pub(super) fn element_words(
+        &mut self,
+        problem: &Problem,
+        of_answer: bool,
+        index: u64,
+    ) -> Result<[u32; 4], Failure> {
         let Self { gpu, commands, memory, .. } = self;
         let nothing = || Failure::new(Status::RuntimeError, "no input is loaded");
         let buffer = memory.input_and_reference().ok_or_else(nothing)?[usize::from(of_answer)];
@@ -173,17 +189,13 @@ impl VulkanSession {
         recorder.barrier(Access::TRANSFER, Access::HOST);
         recorder.submit()?;
         commands.wait(self.limit)?;
-        let words = copy.words();
-        let word = |place: u64| match place < bytes / WORD_BYTES {
-            true => u64::from(words[place as usize]),
-            false => 0,
-        };
-        let words = [word(0), word(1), word(2), word(3)];
-        if let Some(file) = &self.operator {
-            return Ok(file.shown(words.map(|word| word as u32)));
-        }
-        let (got, got_rest) = (word(0) | word(1) << 32, word(2) | word(3) << 32);
-        Ok(Mismatch { element: problem.element(), got, got_rest, ..Mismatch::default() }.got())
+        let mut words = [0; 4];
+        words
+            .iter_mut()
+            .zip(copy.words())
+            .take((bytes / WORD_BYTES) as usize)
+            .for_each(|(to, from)| *to = *from);
+        Ok(words)
     }
 }
 

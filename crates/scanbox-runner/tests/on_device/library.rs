@@ -47,7 +47,8 @@ fn pack(bench: &mut Bench, labels: &[(&str, bool)], problem: &Problem, built: &P
             breakpoints: vec![Breakpoint { from: 1, ranked, worst_loss_ppm: None }],
         });
     }
-    let problems = vec![PackProblem { scan: scan_problem(problem), measured, portable: Vec::new() }];
+    let problems =
+        vec![PackProblem { scan: scan_problem(problem), splittable: false, measured, portable: Vec::new() }];
     let origin = PackOrigin {
         kernel_hash: String::new(),
         measured_utc: String::new(),

@@ -77,7 +77,7 @@ impl UseSet {
 pub(super) fn only_continues(call_use: CallUse, problem: &Problem) -> bool {
     let is_scan = problem.mode() != Mode::Reduce;
     let part = CallUse { total: is_scan, init_in_memory: true, ..CallUse::default() };
-    call_use == part && problem.init_words().is_none() && problem.first_words().is_some()
+    call_use == part && problem.init_words().is_none() && problem.splits()
 }
 
 /// The problem that a use is packed for, of those whose rows there are of the same scan: the one that has most of what
@@ -102,6 +102,8 @@ pub(super) fn join(packed: &mut Vec<PackProblem>, new: PackProblem) {
         packed.push(new);
         return;
     };
+    // Of rows of one file, older ones do not know it.
+    scan.splittable |= new.splittable;
     scan.measured.extend(new.measured);
     for table in new.portable {
         if !scan.portable.contains(&table) {

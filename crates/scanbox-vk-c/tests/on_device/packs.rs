@@ -46,7 +46,8 @@ fn pack(compiler: &Compiler, problem: &Problem, kernels: &[(&str, CallUse)]) -> 
             });
         }
     }
-    let problem = PackProblem { scan: scan_problem(problem), measured: Vec::new(), portable };
+    let problem =
+        PackProblem { scan: scan_problem(problem), splittable: false, measured: Vec::new(), portable };
     let origin = PackOrigin {
         kernel_hash: compiler.kernel_hash(),
         measured_utc: String::new(),

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ash::{ext, vk};
 use scanbox_kernels::catalog::{self, Variant};
 use scanbox_kernels::glsl::Compiler;
-use scanbox_kernels::packing::{PackBuilder, PackOrigin, pack_device, scan_problem};
+use scanbox_kernels::operator_file::OperatorFile;
+use scanbox_kernels::packing::{PackBuilder, PackOrigin, is_splittable, pack_device, scan_problem};
 use scanbox_model::config::{Arguments, Config, Family};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Mode, Problem};
@@ -422,16 +423,17 @@ fn hangs(config: &Config, device: &DeviceProfile) -> bool {
 pub fn pack(device: &DeviceProfile, wish: &PackWish<'_>) -> Option<Pack> {
     let aligned = CallUse { any_element: false, ..wish.call_use };
     let uses: &[CallUse] = if wish.call_use.any_element { &[aligned, wish.call_use] } else { &[aligned] };
-    pack_of_uses(device, &wish.problem, uses, wish.choices)
+    pack_of_uses(device, (&wish.problem, None), uses, wish.choices)
 }
 
-/// The same for each of these uses.
+/// The same for each of these uses, of a problem and the file of its operator.
 pub fn pack_of_uses(
     device: &DeviceProfile,
-    problem: &Problem,
+    (problem, file): (&Problem, Option<&OperatorFile>),
     uses: &[CallUse],
     choices: &[(u64, &str)],
 ) -> Option<Pack> {
+    let compiler = file.into_iter().fold(compiler(), |by, file| by.with_operator(file.clone()));
     let mut builder = PackBuilder::new();
     let mut measured = Vec::new();
     for &call_use in uses {
@@ -456,7 +458,7 @@ pub fn pack_of_uses(
             }
             recipes.push(((*label).to_owned(), recipe));
         }
-        let places = builder.add_all(&compiler(), recipes).unwrap();
+        let places = builder.add_all(&compiler, recipes).unwrap();
         let breakpoints = choices.iter().zip(places).map(|((from, _), place)| Breakpoint {
             from: *from,
             ranked: vec![place],
@@ -464,8 +466,8 @@ pub fn pack_of_uses(
         });
         measured.push(ChoiceTable { call_use, needs, breakpoints: breakpoints.collect() });
     }
-    let scan = scan_problem(problem);
-    let problems = vec![PackProblem { scan, measured, portable: Vec::new() }];
+    let (scan, splittable) = (scan_problem(problem), is_splittable(problem));
+    let problems = vec![PackProblem { scan, splittable, measured, portable: Vec::new() }];
     let origin = PackOrigin {
         kernel_hash: String::new(),
         measured_utc: String::new(),

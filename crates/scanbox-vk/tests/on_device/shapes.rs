@@ -43,7 +43,7 @@ impl<'a> Shape<'a> {
         let first = CallUse { total: problem.mode() != Mode::Reduce, ..call_use };
         let mut uses = vec![call_use, first, CallUse { init_in_memory: true, ..first }];
         uses.dedup();
-        let pack = pack_of_uses(&gpu.profile, &problem, &uses, &[(1, label)])?;
+        let pack = pack_of_uses(&gpu.profile, (&problem, None), &uses, &[(1, label)])?;
         let tile = pack.data().recipes[0].recipe.formula.tile_elements.get();
         let (max_n, part) = (5 * tiles * tile, tiles * tile);
         let scan = gpu.scanner(pack).scan_in_parts(&in_pack(&problem), max_n, call_use, part).unwrap();
