@@ -21,6 +21,8 @@ pub type Combination = [usize; PARAMETERS];
 
 /// How many of the parameters say which stages there are.
 const STAGES: usize = 9;
+/// Where the batch size is.
+const BATCH: usize = STAGES + 1;
 /// Where those of kernels that pass totals on begin, four of them.
 const STATES: usize = STAGES + 4;
 
@@ -131,11 +133,13 @@ impl NumbersTried {
         let mut numbers = 0;
         for stages in 0..all_stages {
             let mut values = place_values(stages, &counts);
-            // Some tile state and reset go with any stages that go together.
+            // Some batch size, tile state and reset go with any stages that go together.
             let mut goes = false;
-            for state in 0..counts[STATES] {
-                values[STATES] = state;
-                goes |= catalog::legal(&self.config(values), &Problem::default(), 1, device).is_ok();
+            for batch in 0..counts[BATCH] {
+                for state in 0..counts[STATES] {
+                    (values[BATCH], values[STATES]) = (batch, state);
+                    goes |= catalog::legal(&self.config(values), &Problem::default(), 1, device).is_ok();
+                }
             }
             let mut left = if goes { each } else { 0 };
             for _ in 0..all_numbers {

@@ -41,6 +41,16 @@ const OF_KERNELS: &[RuleText] = &[
         "",
     ),
     (
+        "exchange-needs-rows",
+        "Subgroup scan `exchange` takes the rows of a striped layout two or four at a time.",
+        "Use `load_layout = striped` and an even batch size.",
+    ),
+    (
+        "exchange-without-fallback",
+        "A fallback combines a tile as the other subgroup scans do, and floats would have other last bits.",
+        "Use `subgroup_scan = shuffle`.",
+    ),
+    (
         "initial-value-decides",
         "The initial value alone decides every element, so a verification would find nothing.",
         "Choose another initial value.",

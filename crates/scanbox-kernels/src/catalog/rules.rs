@@ -118,6 +118,29 @@ fn computes(resolved: &Resolved<'_>) -> Legality {
         );
         return reject("shuffle-is-operation", detail);
     }
+    exchanges(config, rows)
+}
+
+/// What a scan by exchange needs. `rows`: those of a tile that one invocation has a vector in.
+fn exchanges(Config { kernel, .. }: &Config, rows: u32) -> Legality {
+    if kernel.subgroup_scan != SubgroupScan::Exchange {
+        return Ok(());
+    }
+    if kernel.load_layout != LoadLayout::Striped || !rows.is_multiple_of(2) {
+        let detail = format!(
+            "subgroup scan exchange with load layout {} and batch size {}: it takes rows of a striped layout two or four \
+             at a time",
+            kernel.load_layout, kernel.batch_size
+        );
+        return reject("exchange-needs-rows", detail);
+    }
+    if kernel.lookback.falls_back() {
+        let detail = format!(
+            "subgroup scan exchange with lookback {}: who falls back combines a tile as the other scans do",
+            kernel.lookback
+        );
+        return reject("exchange-without-fallback", detail);
+    }
     Ok(())
 }
 

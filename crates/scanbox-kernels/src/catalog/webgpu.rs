@@ -119,6 +119,9 @@ pub(super) fn is_there(resolved: &Resolved<'_>) -> Result<(), Rejection> {
             "lookback parallel, where the device has no subgroups: sequential and fallback need none";
         return reject("needs-subgroups", detail.to_owned());
     }
+    if kernel.subgroup_scan == SubgroupScan::Exchange {
+        return not_in_wgsl("subgroup scan exchange".to_owned());
+    }
     if kernel.subgroup_scan == SubgroupScan::Shuffle && !device.has_subgroups() {
         return reject(
             "needs-subgroups",

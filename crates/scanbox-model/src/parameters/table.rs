@@ -62,7 +62,7 @@ macro_rules! with_parameters {
                         rule: "shuffle-needs-subgroup-scan",
                         parameter: "block_scan",
                         one_of: &["subgroup"],
-                        detail: "subgroup scan by shuffles with block scan {other}",
+                        detail: "subgroup scan {value} with block scan {other}",
                         ..Needs::NONE
                     }),
                 }

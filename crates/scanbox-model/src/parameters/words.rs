@@ -218,6 +218,9 @@ parameter! {
         Operation = "operation" / "",
         /// All rows step by step together, by shuffles.
         Shuffle = "shuffle" / "shuffle",
+        /// Groups of rows together, by shuffles: invocations exchange their shares of the rows of a group, scan runs of a
+        /// row, and exchange what comes before.
+        Exchange = "exchange" / "exchange",
     }
 }
 parameter! {

@@ -44,6 +44,21 @@ void block_scan(inout Vector items[BATCH_SIZE]) {
     take_totals();
 }
 
+#if SUBGROUP_SCAN == SUBGROUP_SCAN_EXCHANGE
+
+RowScan private_scan;
+
+void block_reduce(const Vector items[BATCH_SIZE]) {
+    give_total(begin_scan(items, private_scan));
+    take_totals();
+}
+
+void block_scan_reduced(inout Vector items[BATCH_SIZE]) {
+    end_scan(items, private_scan);
+}
+
+#else
+
 void block_reduce(const Vector items[BATCH_SIZE]) {
     give_total(subgroup_total(items));
     take_totals();
@@ -52,6 +67,8 @@ void block_reduce(const Vector items[BATCH_SIZE]) {
 void block_scan_reduced(inout Vector items[BATCH_SIZE]) {
     subgroup_scan(items);
 }
+
+#endif
 
 void block_scan_end() {
 }

@@ -14,7 +14,8 @@
 // devices have an instruction for it, which is for 32-bit integers, it is not.
 //
 // An operator is one entry here: its identity for every type, how it combines, and its subgroup operations. min and max
-// of infinities are infinities; with a NaN among the elements results are undefined, as in GLSL.
+// of infinities are infinities; with a NaN among the elements results are undefined, as in GLSL. Those of f64 are choices: by
+// min and max of GLSL, scans of 2^20 and 2^21 elements take 10 % longer on an H100.
 
 #define FEW_SUBGROUPS (WORKGROUP_SIZE / SUBGROUP_SIZE <= 8 && OPERATOR != OPERATOR_USER)
 
@@ -46,6 +47,14 @@
 #define SHUFFLED_UP(value, distance) subgroupShuffleUp(value, distance)
 #define VALUE_IF(exists, value) ((exists) ? (value) : identity())
 
+#if ELEMENT == ELEMENT_F64
+#define MIN(earlier, later) ((later) < (earlier) ? (later) : (earlier))
+#define MAX(earlier, later) ((later) > (earlier) ? (later) : (earlier))
+#else
+#define MIN(earlier, later) min(earlier, later)
+#define MAX(earlier, later) max(earlier, later)
+#endif
+
 #if OPERATOR == OPERATOR_ADD
 #define IDENTITY Element(0)
 #define COMBINED(earlier, later) (earlier) + (later)
@@ -54,13 +63,13 @@
 #define SUBGROUP_INCLUSIVE subgroupInclusiveAdd
 #elif OPERATOR == OPERATOR_MIN
 #define IDENTITY Element(LARGEST)
-#define COMBINED(earlier, later) min(earlier, later)
+#define COMBINED(earlier, later) MIN(earlier, later)
 #define SUBGROUP_REDUCE subgroupMin
 #define SUBGROUP_EXCLUSIVE subgroupExclusiveMin
 #define SUBGROUP_INCLUSIVE subgroupInclusiveMin
 #elif OPERATOR == OPERATOR_MAX
 #define IDENTITY Element(SMALLEST)
-#define COMBINED(earlier, later) max(earlier, later)
+#define COMBINED(earlier, later) MAX(earlier, later)
 #define SUBGROUP_REDUCE subgroupMax
 #define SUBGROUP_EXCLUSIVE subgroupExclusiveMax
 #define SUBGROUP_INCLUSIVE subgroupInclusiveMax

@@ -5,12 +5,18 @@
 // subgroup_scan(items): turns them into their inclusive scan; returns their total, in all invocations.
 // subgroup_scan_beside(items, share): the same, and share becomes that of all invocations of the subgroup combined, in
 //   any order: its steps are under way together with those of the scan.
+// begin_scan(items, scan), end_scan(items, scan): the same by exchange, in two parts; the total is known behind the first.
 // Shared bytes: 0. Barriers: 0. Scans over the invocations: one per row of a striped layout, else one.
 //
 // SUBGROUP_SCAN_OPERATION: row after row, each by one subgroup operation. A device may execute such operations in the
 //   order in which they stand, so that each row waits for the steps of the row before.
 // SUBGROUP_SCAN_SHUFFLE: step by step, each for all rows (Hillis and Steele 1986, by shuffles): the steps of different
 //   rows are under way together. Faster where few subgroups share a unit, so that nothing else hides the wait.
+// SUBGROUP_SCAN_EXCHANGE: groups of rows together (exchange.glsl).
+
+#if SUBGROUP_SCAN == SUBGROUP_SCAN_EXCHANGE
+#include "stages/subgroup/exchange.glsl"
+#else
 
 #if LOAD_LAYOUT == LOAD_LAYOUT_STRIPED && OPERATOR == OPERATOR_USER && !OPERATOR_COMMUTATIVE
 
@@ -138,5 +144,7 @@ Element subgroup_scan_beside(inout Vector items[BATCH_SIZE], inout Element share
     return subgroup_scan(items);
 #endif
 }
+
+#endif
 
 #endif
