@@ -38,6 +38,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use scanbox_kernels::input::Input;
+use scanbox_model::device::{DeviceKind, DeviceProfile};
 use scanbox_model::problem::Problem;
 use scanbox_model::record::{Cache, Status};
 use schemars::JsonSchema;
@@ -104,6 +105,24 @@ pub struct Program {
     pub leaves_group: bool,
 }
 
+/// What CUDA programs go by that have devices to choose from.
+const VISIBLE: &str = "CUDA_VISIBLE_DEVICES";
+const NVIDIA: u32 = 0x10de;
+
+impl Program {
+    /// The program of a file that is to run on this device: CUDA takes the first of several, whatever scanbox runs on.
+    /// `visible`: what the environment names for it already. One device stays.
+    #[must_use]
+    pub fn on(path: &Path, device: &DeviceProfile, visible: Option<&str>) -> Self {
+        let names_one = visible.is_some_and(|names| !names.contains(','));
+        let is_cuda =
+            device.vendor_id == NVIDIA && device.kind == DeviceKind::Hardware && !device.uuid.is_empty();
+        let environment =
+            (is_cuda && !names_one).then(|| (VISIBLE.to_owned(), format!("GPU-{}", device.uuid)));
+        Self { path: path.to_owned(), environment: environment.into_iter().collect(), ..Self::default() }
+    }
+}
+
 /// A program that speaks the protocol.
 pub struct Baseline {
     program: Program,
@@ -126,12 +145,13 @@ pub struct Baseline {
 }
 
 impl Baseline {
-    /// Starts a baseline and waits for its greeting.
+    /// Starts a baseline beside this device and waits for its greeting.
     ///
     /// # Errors
     /// When it cannot be started, does not speak the protocol, or has subjects that no row can name.
-    pub fn start(path: &Path, timeout: Duration) -> Result<Self, Failure> {
-        let started = Self::start_program(&Program { path: path.to_owned(), ..Program::default() }, timeout)?;
+    pub fn start(path: &Path, device: &DeviceProfile, timeout: Duration) -> Result<Self, Failure> {
+        let visible = std::env::var(VISIBLE).ok();
+        let started = Self::start_program(&Program::on(path, device, visible.as_deref()), timeout)?;
         started.greeting.check_names().map_err(|wrong| {
             Failure::new(Status::RuntimeError, format!("baseline {}: {wrong}", path.display()))
         })?;
@@ -292,4 +312,33 @@ impl Baseline {
 
 fn excerpt(line: &str) -> String {
     line.chars().take(EXCERPT).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cuda_program_sees_the_device_of_scanbox_alone() {
+        let uuid = "e0c1651e-544e-a9c2-b1bc-2cea4de32bd1";
+        let device = |vendor_id, kind, uuid: &str| DeviceProfile {
+            vendor_id,
+            kind,
+            uuid: uuid.to_owned(),
+            ..scanbox_testing::device::example("NVIDIA H200", vendor_id, "NVIDIA 580")
+        };
+        let gpu = device(NVIDIA, DeviceKind::Hardware, uuid);
+        let named = vec![(VISIBLE.to_owned(), format!("GPU-{uuid}"))];
+        for (what, device, visible, expected) in [
+            ("nothing is named", &gpu, None, &named),
+            ("several are", &gpu, Some("0,1"), &named),
+            ("one is", &gpu, Some("1"), &vec![]),
+            ("none is", &gpu, Some(""), &vec![]),
+            ("another vendor's", &device(0x1002, DeviceKind::Hardware, uuid), None, &vec![]),
+            ("a software device", &device(NVIDIA, DeviceKind::Software, uuid), None, &vec![]),
+            ("one without UUID", &device(NVIDIA, DeviceKind::Hardware, ""), None, &vec![]),
+        ] {
+            assert_eq!(Program::on(Path::new("cub"), device, visible).environment, *expected, "{what}");
+        }
+    }
 }

@@ -146,7 +146,7 @@ fn verify(job: &VerifyJob, backend: &mut dyn Backend, compiler: &Compiler) -> an
 fn bench(work: &BenchWork, backend: &mut dyn Backend, compiler: &Compiler) -> anyhow::Result<RunSummary> {
     let mut baselines = Vec::new();
     for path in &work.baselines {
-        let mut baseline = Baseline::start(path, work.timeout)
+        let mut baseline = Baseline::start(path, backend.profile(), work.timeout)
             .map_err(|failure| anyhow::anyhow!("{}", failure.reason))
             .context("a --baseline cannot take part")?;
         if !work.baseline_subjects.is_empty() {
