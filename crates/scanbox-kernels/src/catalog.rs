@@ -12,6 +12,7 @@ mod rule_list;
 mod rules;
 mod shader;
 mod shared_memory;
+mod subgroup_scans;
 mod user_operator;
 mod variant_pass;
 mod webgpu;

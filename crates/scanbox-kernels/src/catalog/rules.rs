@@ -4,8 +4,7 @@ use std::ops::RangeInclusive;
 
 use scanbox_model::call_form::CallForm;
 use scanbox_model::config::{
-    Arguments, BlockScan, Config, Family, Kernel, LoadLayout, Lookback, Publish, Rendezvous, Reset,
-    SubgroupScan, TileState,
+    Arguments, BlockScan, Config, Family, Kernel, Lookback, Publish, Rendezvous, Reset, TileState,
 };
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::guarantee_probe::ProbeVerdict;
@@ -15,7 +14,7 @@ use scanbox_model::space::Rejection;
 
 use super::needs::not_given;
 use super::resolve::{Resolved, device_counts, has_levels, launched_per_call, passes_totals_on};
-use super::webgpu;
+use super::{subgroup_scans, webgpu};
 use crate::input::{PACKED_MAX_TOTAL, decided_by_init};
 use crate::plan::{BANK_WORDS, GUARD_WORDS, Plan};
 use crate::variant::{LineUse, MAX_BLOCKING, Variant};
@@ -100,7 +99,7 @@ fn combination(config: &Config) -> Legality {
 /// What kernels and devices can compute.
 fn computes(resolved: &Resolved<'_>) -> Legality {
     let Resolved { config, problem, device, .. } = resolved;
-    let (kernel, element) = (&config.kernel, problem.element());
+    let element = problem.element();
     let missing = match element {
         Element::U64 | Element::I64 => !device.int64_elements,
         Element::F64 => !device.float64_elements,
@@ -110,38 +109,7 @@ fn computes(resolved: &Resolved<'_>) -> Legality {
     if missing {
         return reject("element-needs-64-bit", format!("the device has no type {element} in shaders"));
     }
-    let rows = if kernel.load_layout == LoadLayout::Striped { kernel.batch_size } else { 1 };
-    if problem.user().is_some() && kernel.subgroup_scan == SubgroupScan::Shuffle && rows == 1 {
-        let detail = format!(
-            "{problem}: a user's operator has no subgroup operation but shuffles, so that subgroup scan operation is the same \
-             kernel where a tile has one row"
-        );
-        return reject("shuffle-is-operation", detail);
-    }
-    exchanges(config, rows)
-}
-
-/// What a scan by exchange needs. `rows`: those of a tile that one invocation has a vector in.
-fn exchanges(Config { kernel, .. }: &Config, rows: u32) -> Legality {
-    if kernel.subgroup_scan != SubgroupScan::Exchange {
-        return Ok(());
-    }
-    if kernel.load_layout != LoadLayout::Striped || !rows.is_multiple_of(2) {
-        let detail = format!(
-            "subgroup scan exchange with load layout {} and batch size {}: it takes rows of a striped layout two or four \
-             at a time",
-            kernel.load_layout, kernel.batch_size
-        );
-        return reject("exchange-needs-rows", detail);
-    }
-    if kernel.lookback.falls_back() {
-        let detail = format!(
-            "subgroup scan exchange with lookback {}: who falls back combines a tile as the other scans do",
-            kernel.lookback
-        );
-        return reject("exchange-without-fallback", detail);
-    }
-    Ok(())
+    subgroup_scans::is_there(config, problem)
 }
 
 /// What a problem has in memory beside its arrays: a total, an initial value.

@@ -218,8 +218,8 @@ parameter! {
         Operation = "operation" / "",
         /// All rows step by step together, by shuffles.
         Shuffle = "shuffle" / "shuffle",
-        /// Groups of rows together, by shuffles: invocations exchange their shares of the rows of a group, scan runs of a
-        /// row, and exchange what comes before.
+        /// Sets of rows together, by shuffles: invocations exchange their shares of rows, scan runs of a row each, and
+        /// exchange what comes before.
         Exchange = "exchange" / "exchange",
     }
 }

@@ -21,8 +21,8 @@ use crate::backend::Failure;
 /// What ranges of scratch memory and lines begin at multiples of.
 pub(super) const ALIGNMENT: u64 = 256;
 
-/// A pack as a program has it: a scanner of the device, and scans of it. They work on the scratch memory and the lines of
-/// the session, where its own calls do: times of the two differ by 100 ns and more where only their memory differs.
+/// A pack as a program has it: a scanner of the device, and scans of it. They work on the scratch memory and the lines
+/// of the session, where its own calls do: times of the two differ by 100 ns where only their memory differs.
 pub(super) struct Library {
     scanner: Scanner,
     /// By what they compute, their use, and the most elements of a call.

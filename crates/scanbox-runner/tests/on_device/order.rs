@@ -2,7 +2,7 @@
 //!
 //! Needs `SCANBOX_TEST_DEVICE=1`.
 
-use super::harness::{Bench, Change, compiler_of_changed};
+use super::harness::{self, Bench, Change, compiler_of_changed};
 use scanbox_kernels::catalog::{self, Variant};
 use scanbox_kernels::input::{Input, InputKind};
 use scanbox_model::config::Config;
@@ -55,6 +55,49 @@ fn lookbacks_combine_the_totals_of_many_tiles_in_their_order() {
             let plan = plan.unwrap_or_else(|rejection| panic!("{config} at {n}: {rejection}"));
             bench.prepare(&plan);
             bench.check_plan(&plan, &Input { kind: InputKind::Random, seed: 5 });
+        }
+    }
+}
+
+/// Of two and four rows together, in tiles of one and several sets; families that publish, and those that do not.
+#[test]
+fn rows_that_are_exchanged_keep_their_order() {
+    const MODES: [Mode; 3] = [Mode::Inclusive, Mode::Exclusive, Mode::Reduce];
+    for (name, modes) in [("affine", &MODES[..]), ("text-position", &MODES[..1]), ("matrix2x2", &MODES[..1])]
+    {
+        let operator = example(name);
+        let with_operator = || harness::compiler().with_operator(operator.clone());
+        let Some(mut bench) = Bench::new(with_operator) else { return };
+        let profile = bench.device().profile().clone();
+        for &mode in modes {
+            let problem = Problem::of_user(mode, operator.operator(), Placement::OutOfPlace).unwrap();
+            bench.create(&catalog::operator_shaders(&problem, &profile));
+            for kernel in [
+                "b2.scalar.par.sub.exchange.striped.early",
+                "b4.vec2.par.sub.exchange.striped.early",
+                "b6.scalar.par.sub.exchange.striped.early",
+                "b8.vec2.par.sub.exchange.striped.early",
+                "b4.scalar.par.sub.exchange.striped",
+                "redo.b2.vec2.none.sub.exchange.striped",
+                "one.b4.vec2.none.sub.exchange.striped",
+            ] {
+                let config: Config = format!("{kernel}.wg{}", 2 * profile.subgroup_size).parse().unwrap();
+                let tile = config.tile_elements();
+                for n in [1, tile - 1, tile, 3 * tile + 5] {
+                    let plan = match catalog::plan_variant(&config, Variant::default(), &problem, n, &profile)
+                    {
+                        Ok(plan) => plan,
+                        // Nothing is scanned behind the total of a reduction.
+                        Err(rejection) if mode == Mode::Reduce => {
+                            assert!(!kernel.contains("early"), "{config} at {n}: {rejection}");
+                            continue;
+                        }
+                        Err(rejection) => panic!("{config} at {n}: {rejection}"),
+                    };
+                    bench.prepare(&plan);
+                    bench.check_plan(&plan, &Input { kind: InputKind::Random, seed: 5 });
+                }
+            }
         }
     }
 }

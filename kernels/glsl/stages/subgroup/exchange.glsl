@@ -2,10 +2,10 @@
 // Subgroup scan by exchange: sets of rows, two or four each, are scanned together.
 //
 // As many invocations side by side as a set has rows exchange their shares, so that each has a run of one row. It scans
-// the run alone. The scan over the invocations, of which every second or fourth has runs of the same row, then has a step
-// or two less, for all rows of the set at once; and what comes before each share goes back the same way. For four rows of
-// 32 invocations these are 16 shuffles, 15 combinations and 48 choices, in place of 28 shuffles and 28 combinations: it
-// pays where both take several instructions, as those of elements of 8 bytes and more do.
+// the run alone. The scan over the invocations, of which every second or fourth has runs of the same row, then has a
+// step or two less, for all rows of the set at once; and what comes before each share goes back the same way. For four
+// rows of 32 invocations these are 16 shuffles, 15 combinations and 48 choices, in place of 28 shuffles and 28
+// combinations: it pays where both take several instructions, as those of elements of 8 bytes and more do.
 
 #if BATCH_SIZE % 4 == 0
 #define SET_ROWS 4

@@ -14,8 +14,8 @@
 // devices have an instruction for it, which is for 32-bit integers, it is not.
 //
 // An operator is one entry here: its identity for every type, how it combines, and its subgroup operations. min and max
-// of infinities are infinities; with a NaN among the elements results are undefined, as in GLSL. Those of f64 are choices: by
-// min and max of GLSL, scans of 2^20 and 2^21 elements take 10 % longer on an H100.
+// of infinities are infinities; with a NaN among the elements results are undefined, as in GLSL. Those of f64 are
+// choices: by min and max of GLSL, scans of 2^20 and 2^21 elements take 10 % longer on an H100.
 
 #define FEW_SUBGROUPS (WORKGROUP_SIZE / SUBGROUP_SIZE <= 8 && OPERATOR != OPERATOR_USER)
 

@@ -5,7 +5,7 @@
 // subgroup_scan(items): turns them into their inclusive scan; returns their total, in all invocations.
 // subgroup_scan_beside(items, share): the same, and share becomes that of all invocations of the subgroup combined, in
 //   any order: its steps are under way together with those of the scan.
-// begin_scan(items, scan), end_scan(items, scan): the same by exchange, in two parts; the total is known behind the first.
+// begin_scan(items, scan), end_scan(items, scan): by exchange, the same in two parts; the first one returns the total.
 // Shared bytes: 0. Barriers: 0. Scans over the invocations: one per row of a striped layout, else one.
 //
 // SUBGROUP_SCAN_OPERATION: row after row, each by one subgroup operation. A device may execute such operations in the
