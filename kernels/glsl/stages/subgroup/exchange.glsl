@@ -49,15 +49,7 @@ void exchange_rows(inout Element values[BATCH_SIZE]) {
     }
 }
 
-// One step: what an invocation has, behind what the one so many places before it has.
-Element scan_step(const Element inclusive, const uint distance) {
-#if OPERATOR == OPERATOR_USER
-    return combine(given_from(inclusive, distance), inclusive);
-#else
-    const Element earlier = SHUFFLED_UP(inclusive, distance);
-    return own_lane >= distance ? combine(earlier, inclusive) : inclusive;
-#endif
-}
+#include "stages/subgroup/scan_step.glsl"
 
 // The first part, behind which the total is known.
 Element begin_scan(const Vector items[BATCH_SIZE], out RowScan scan) {
@@ -110,34 +102,3 @@ void end_scan(inout Vector items[BATCH_SIZE], const RowScan scan) {
         }
     }
 }
-
-#if IN_ORDER
-
-Element subgroup_total(const Vector items[BATCH_SIZE]) {
-    RowScan scan;
-    return begin_scan(items, scan);
-}
-
-#else
-
-Element subgroup_total(const Vector items[BATCH_SIZE]) {
-    return subgroup_reduce(thread_total(items));
-}
-
-#endif
-
-Element subgroup_scan(inout Vector items[BATCH_SIZE]) {
-    RowScan scan;
-    const Element total = begin_scan(items, scan);
-    end_scan(items, scan);
-    return total;
-}
-
-#ifdef REQUIRE_SCAN_BESIDE
-
-Element subgroup_scan_beside(inout Vector items[BATCH_SIZE], inout Element share) {
-    share = subgroup_reduce(share);
-    return subgroup_scan(items);
-}
-
-#endif

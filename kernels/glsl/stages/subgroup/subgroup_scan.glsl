@@ -12,13 +12,20 @@
 //   order in which they stand, so that each row waits for the steps of the row before.
 // SUBGROUP_SCAN_SHUFFLE: step by step, each for all rows (Hillis and Steele 1986, by shuffles): the steps of different
 //   rows are under way together. Faster where few subgroups share a unit, so that nothing else hides the wait.
-// SUBGROUP_SCAN_EXCHANGE: groups of rows together (exchange.glsl).
+// SUBGROUP_SCAN_EXCHANGE: sets of rows together (exchange.glsl).
 
 #if SUBGROUP_SCAN == SUBGROUP_SCAN_EXCHANGE
 #include "stages/subgroup/exchange.glsl"
-#else
+#endif
 
-#if LOAD_LAYOUT == LOAD_LAYOUT_STRIPED && OPERATOR == OPERATOR_USER && !OPERATOR_COMMUTATIVE
+#if SUBGROUP_SCAN == SUBGROUP_SCAN_EXCHANGE && IN_ORDER
+
+Element subgroup_total(const Vector items[BATCH_SIZE]) {
+    RowScan scan;
+    return begin_scan(items, scan);
+}
+
+#elif LOAD_LAYOUT == LOAD_LAYOUT_STRIPED && IN_ORDER
 
 // The items of an invocation are no run: row after row, each of which is one.
 Element subgroup_total(const Vector items[BATCH_SIZE]) {
@@ -50,15 +57,7 @@ const uint ROWS = BATCH_SIZE;
 const uint ROWS = 1u;
 #endif
 
-// One step: what an invocation has, behind what the one so many places before it has.
-Element scan_step(const Element inclusive, const uint distance) {
-#if OPERATOR == OPERATOR_USER
-    return combine(given_from(inclusive, distance), inclusive);
-#else
-    const Element earlier = SHUFFLED_UP(inclusive, distance);
-    return own_lane >= distance ? combine(earlier, inclusive) : inclusive;
-#endif
-}
+#include "stages/subgroup/scan_step.glsl"
 
 // Turns the share of each invocation in each row into what comes before it in the row. Returns: the total of each row.
 void scan_rows(inout Element shares[ROWS], out Element totals[ROWS]) {
@@ -79,7 +78,16 @@ void scan_rows(inout Element shares[ROWS], out Element totals[ROWS]) {
 
 #endif
 
-#if LOAD_LAYOUT == LOAD_LAYOUT_STRIPED && SUBGROUP_SCAN == SUBGROUP_SCAN_OPERATION
+#if SUBGROUP_SCAN == SUBGROUP_SCAN_EXCHANGE
+
+Element subgroup_scan(inout Vector items[BATCH_SIZE]) {
+    RowScan scan;
+    const Element total = begin_scan(items, scan);
+    end_scan(items, scan);
+    return total;
+}
+
+#elif LOAD_LAYOUT == LOAD_LAYOUT_STRIPED && SUBGROUP_SCAN == SUBGROUP_SCAN_OPERATION
 
 Element subgroup_scan(inout Vector items[BATCH_SIZE]) {
     Element running = identity();
@@ -144,7 +152,5 @@ Element subgroup_scan_beside(inout Vector items[BATCH_SIZE], inout Element share
     return subgroup_scan(items);
 #endif
 }
-
-#endif
 
 #endif
