@@ -90,12 +90,12 @@ pub(crate) fn write_library(
             format!("{other:.0}"),
             format!("{:+.0}", difference.more_ns()),
             format!("{:+.0}", difference.most_ns()),
-            format!("{:+.1}", (own / other.max(1.0) - 1.0) * 100.0),
+            format!("{:+.1}", 100.0 * difference.more_ns() / other.max(1.0)),
         ]);
     }
     writeln!(out, "{}", grid.draw(Style::Text { width }))?;
     let legend = "by the library: against the same config and arguments, recorded by scanbox; line written before: \
                   against a line that stays; n in memory: against the library's choice for a known n; alone: against the \
-                  same config where the host knows n; at most: the upper end of the interval that holds the difference at 95 %";
+                  same config where the host knows n; ns, against: medians of all rounds; more ns: the mean of the rounds; at most: the upper end of the interval that holds the difference at 95 %";
     writeln!(out, "{}", fold("", legend, 2, width))
 }

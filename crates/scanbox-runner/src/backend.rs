@@ -192,6 +192,16 @@ pub trait Backend {
         Ok(())
     }
 
+    /// Drops all pipelines, and the scans of the library: those that run again are made anew, and their code stands
+    /// elsewhere. Pipelines of shaders have to be created again ([`Backend::create_pipelines`]).
+    ///
+    /// # Errors
+    /// Why the library cannot work on the device any more.
+    fn drop_pipelines(&mut self) -> Result<(), Failure> {
+        // Who plays a device has no code.
+        Ok(())
+    }
+
     /// Keeps the output of the call that [`Backend::verify`] has made last, of this plan or one with as many outputs.
     ///
     /// # Errors

@@ -52,6 +52,10 @@ pub struct BenchJob {
     pub caches: Vec<Cache>,
     /// Blocks per subject, size and cache state.
     pub rounds: u32,
+    /// Whether each round makes the pipelines anew, in its order: where a driver puts their code is then another place
+    /// in each round, and times do not hang on one.
+    #[serde(default)]
+    pub renews_pipelines: bool,
     /// How the samples of a block are taken.
     pub protocol: Protocol,
     /// Whether an empty call of each side is measured first.
@@ -244,7 +248,11 @@ impl<E: From<Failure>> Bench<'_, E> {
             (0..subjects.len()).flat_map(|place| (0..caches).map(move |cache| (place, cache))).collect();
         order.shuffle(&mut ChaCha8Rng::seed_from_u64(self.job.computation.seed ^ n));
         for round in 1..=self.job.rounds {
+            if self.job.renews_pipelines {
+                self.session.renew_pipelines().map_err(|failure| Cut::ByObserver(failure.into()))?;
+            }
             for &(place, cache) in &order {
+                self.renew_pipelines(&mut subjects[place]);
                 self.block(&mut subjects[place], n, cache, round == self.job.rounds)?;
             }
             order.reverse();
@@ -314,6 +322,15 @@ impl<E: From<Failure>> Bench<'_, E> {
             subject.failure = verified.reason.map(|reason| Failure::new(Status::WrongResult, reason));
         }
         Ok(())
+    }
+
+    /// Makes those of a subject that are not there, where rounds have new ones. A failure is the subject's.
+    fn renew_pipelines(&mut self, subject: &mut SubjectAtSize) {
+        let RunBy::Device { plans: Some(plans) } = &subject.run_by else { return };
+        if self.job.renews_pipelines && subject.failure.is_none() {
+            let made = self.session.pipelines_as_run(&plans.timed);
+            subject.failure = made.err();
+        }
     }
 
     /// One block of samples; behind the last one, the twin.

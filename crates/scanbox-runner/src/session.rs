@@ -243,6 +243,17 @@ impl<'a> Session<'a> {
         Ok((self.backend.as_run(plan)?.unwrap_or(info), compile_ms))
     }
 
+    /// Drops all pipelines and makes those again that every run needs. A plan gets its own by
+    /// [`Session::pipelines_as_run`].
+    ///
+    /// # Errors
+    /// The loss of the device, and why the library cannot work on it any more.
+    pub fn renew_pipelines(&mut self) -> Result<(), Failure> {
+        self.pipelines.clear();
+        self.backend.drop_pipelines()?;
+        self.prepare(Ahead::default(), &mut |_| Ok(()))
+    }
+
     /// Whether all workgroups of a plan run at once where they wait for each other, now that its pipelines are known.
     ///
     /// # Errors

@@ -285,6 +285,7 @@ impl Asked {
             rounds,
             protocol: self.protocol,
             empty_calls: false,
+            renews_pipelines: false,
             one_by_one: false,
             origin: Origin { run_id: format!("{}-{what}", origin.run_id), ..origin },
         }

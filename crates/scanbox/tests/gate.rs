@@ -111,6 +111,7 @@ fn confirm_leaders(replay: &mut Replay, records: &mut [Record], count: usize, or
         rounds: 9,
         protocol: Protocol::default(),
         empty_calls: false,
+        renews_pipelines: false,
         one_by_one: false,
         origin,
     };

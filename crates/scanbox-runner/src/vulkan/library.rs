@@ -25,6 +25,8 @@ pub(super) const ALIGNMENT: u64 = 256;
 /// of the session, where its own calls do: times of the two differ by 100 ns where only their memory differs.
 pub(super) struct Library {
     scanner: Scanner,
+    pack: Arc<Pack>,
+    promises: Promises,
     /// By what they compute, their use, and the most elements of a call.
     scans: Vec<((ScanProblem, CallUse, u64), Scan)>,
     /// Those that are bound to what the last plan works on: making one takes milliseconds.
@@ -74,8 +76,16 @@ pub(super) struct LibraryCall {
 impl Library {
     /// A program's scanner of this pack on the device of the session.
     pub fn new(gpu: &Arc<Gpu>, pack: Arc<Pack>, promises: Promises) -> Result<Self, Failure> {
-        let scanner = scanner(gpu, pack, promises)?;
-        Ok(Self { scanner, scans: Vec::new(), bound: Vec::new(), _gpu: Arc::clone(gpu) })
+        let scanner = scanner(gpu, Arc::clone(&pack), promises)?;
+        Ok(Self { scanner, pack, promises, scans: Vec::new(), bound: Vec::new(), _gpu: Arc::clone(gpu) })
+    }
+
+    /// Drops the scans and makes the scanner anew, as a program that begins once more.
+    pub fn renew(&mut self, gpu: &Arc<Gpu>) -> Result<(), Failure> {
+        self.bound.clear();
+        self.scans.clear();
+        self.scanner = scanner(gpu, Arc::clone(&self.pack), self.promises)?;
+        Ok(())
     }
 
     fn scan(&mut self, problem: ScanProblem, call_use: CallUse, max_n: u64) -> Result<Scan, Failure> {

@@ -309,6 +309,13 @@ impl Backend for Vulkan {
         })
     }
 
+    fn drop_pipelines(&mut self) -> Result<(), Failure> {
+        self.with(|session| {
+            session.pipelines.drop_all();
+            session.library.as_mut().map_or(Ok(()), |library| library.renew(&session.gpu))
+        })
+    }
+
     fn keep(&mut self, plan: &Plan) -> Result<(), Failure> {
         self.with(|session| session.keep(plan))
     }

@@ -151,6 +151,12 @@ impl Pipelines {
             .retain(|bound, _| !bound.shader.turns_itself());
     }
 
+    /// Drops every pipeline. Nothing that is recorded uses them.
+    pub fn drop_all(&mut self) {
+        self.by_shader.clear();
+        self.bound.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
     fn bind(&self, bound: BoundKey) -> Result<(vk::Pipeline, PipelineInfo), Failure> {
         let known = |all: &HashMap<BoundKey, Pipeline>| all.get(&bound).map(|one| (one.raw, one.info));
         let lock = || self.bound.lock().unwrap_or_else(PoisonError::into_inner);
@@ -214,7 +220,7 @@ impl Pipelines {
                     }
                     // It was there, or the same shader is twice in the list.
                     (Entry::Occupied(entry), _) => entry.get().info,
-                    (Entry::Vacant(_), None) => unreachable!("nothing is ever removed"),
+                    (Entry::Vacant(_), None) => unreachable!("it was there"),
                 })
             })
             .collect();

@@ -382,6 +382,10 @@ impl DeviceDriver for WgpuDevice {
         Ok(HeldBuffer::new(key, bytes, &self.graveyard))
     }
 
+    fn drop_pipelines(&mut self) {
+        self.pipelines.clear();
+    }
+
     fn pipelines(&mut self, modules: &[Module]) -> Vec<Result<PipelineKey, Failure>> {
         let Self { device, layouts, robust, pipelines, .. } = self;
         let sources: Vec<Result<(String, Vec<StorageUse>), Failure>> = modules.iter().map(source).collect();

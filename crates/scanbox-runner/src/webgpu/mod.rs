@@ -183,6 +183,13 @@ impl Backend for WebGpu {
         created
     }
 
+    fn drop_pipelines(&mut self) -> Result<(), Failure> {
+        self.with(|session, _| {
+            session.drop_pipelines();
+            Ok(())
+        })
+    }
+
     fn load(&mut self, problem: &Problem, input: &Input, n: u64) -> Result<(), Failure> {
         self.with(|session, profile| session.load(profile, problem, input, n))
     }

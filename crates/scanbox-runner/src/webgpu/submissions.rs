@@ -57,6 +57,11 @@ impl WebGpuSession {
         modules.iter().zip(made).map(keep).collect()
     }
 
+    pub fn drop_pipelines(&mut self) {
+        self.pipelines.clear();
+        self.driver.drop_pipelines();
+    }
+
     /// Fills input and reference memory.
     pub fn load(
         &mut self,

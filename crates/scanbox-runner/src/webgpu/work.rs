@@ -221,6 +221,9 @@ pub trait DeviceDriver {
     /// Makes pipelines; those of the right ones get keys.
     fn pipelines(&mut self, modules: &[Module]) -> Vec<Result<PipelineKey, Failure>>;
 
+    /// Drops all pipelines, whose keys are then those of others. Who cannot tell its device may keep them.
+    fn drop_pipelines(&mut self) {}
+
     /// Writes words. They may be on their way until the next submission is done.
     ///
     /// # Errors

@@ -170,6 +170,11 @@ pub struct BenchArgs {
     #[arg(long, value_name = "NUMBER", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
 
+    /// Make scanbox's pipelines anew in every round, in its order: where a driver puts their code can cost or save some
+    /// 50 ns, and is then elsewhere in each round
+    #[arg(long, conflicts_with_all = ["blocking", "dispatch", "show"])]
+    renew_pipelines: bool,
+
     /// Minimum time for which the same subject runs right before the first sample of a block
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "8ms")]
     warm_up: Duration,
@@ -295,6 +300,7 @@ pub fn run(args: &BenchArgs, tools: &Tools) -> anyhow::Result<Exit> {
         sizes: selected,
         caches: args.caches(),
         rounds: args.rounds,
+        renews_pipelines: args.renew_pipelines,
         protocol: Protocol::default().with(args.warm_up, args.samples).within(args.timeout),
         empty_calls: !args.blocking.is_asked_for() && !args.dispatch.is_asked_for(),
         one_by_one: false,

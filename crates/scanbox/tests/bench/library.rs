@@ -83,3 +83,21 @@ fn forms_of_the_library_are_builds() {
         assert!(variant.to_string().ends_with(" by the library"), "{variant}");
     }
 }
+
+#[test]
+fn each_round_has_pipelines_of_its_own() {
+    // Enough for the first round alone.
+    let script = "[[fault]]\nconfig = \"pipeline\"\nkind = \"out_of_memory\"\nafter = 60\n";
+    for (flags, statuses) in
+        [(&[][..], [Status::Ok, Status::Ok]), (&["--renew-pipelines"], [Status::OutOfMemory; 2])]
+    {
+        let place = Place::in_memory(script);
+        let args = [&["b4.vec4.par.rake.wg256", "--sizes", "2^20", "--rounds", "9"], flags].concat();
+        bench(&place, &args, i32::from(!flags.is_empty()));
+        let found: Vec<(String, Status)> =
+            rows(&place).into_iter().map(|row| (row.subject.to_string(), row.status)).collect();
+        for (subject, status) in ["scanbox", "copy"].into_iter().zip(statuses) {
+            assert!(found.iter().any(|one| *one == (subject.to_owned(), status)), "{flags:?}: {found:?}");
+        }
+    }
+}

@@ -110,6 +110,7 @@ pub fn metadata(
         settings: serde_json::json!({
             "protocol": job.protocol,
             "rounds": job.rounds,
+            "renews_pipelines": job.renews_pipelines,
             "caches": job.caches,
             "baselines": baselines,
         }),
