@@ -252,7 +252,7 @@ impl<E: From<Failure>> Bench<'_, E> {
                 self.session.renew_pipelines().map_err(|failure| Cut::ByObserver(failure.into()))?;
             }
             for &(place, cache) in &order {
-                self.renew_pipelines(&mut subjects[place]);
+                self.renew_pipelines(&mut subjects[place])?;
                 self.block(&mut subjects[place], n, cache, round == self.job.rounds)?;
             }
             order.reverse();
@@ -324,13 +324,18 @@ impl<E: From<Failure>> Bench<'_, E> {
         Ok(())
     }
 
-    /// Makes those of a subject that are not there, where rounds have new ones. A failure is the subject's.
-    fn renew_pipelines(&mut self, subject: &mut SubjectAtSize) {
-        let RunBy::Device { plans: Some(plans) } = &subject.run_by else { return };
+    /// Makes those of a subject that are not there, where rounds have new ones. A failure is the subject's; the loss of
+    /// the device ends the run.
+    fn renew_pipelines(&mut self, subject: &mut SubjectAtSize) -> Result<(), Cut<E>> {
+        let RunBy::Device { plans: Some(plans) } = &subject.run_by else { return Ok(()) };
         if self.job.renews_pipelines && subject.failure.is_none() {
-            let made = self.session.pipelines_as_run(&plans.timed);
-            subject.failure = made.err();
+            subject.failure = self.session.pipelines_as_run(&plans.timed).err();
         }
+        if self.session.backend.lost().is_some() {
+            self.finish(subject)?;
+            return Err(Cut::End(End::DeviceUnusable));
+        }
+        Ok(())
     }
 
     /// One block of samples; behind the last one, the twin.

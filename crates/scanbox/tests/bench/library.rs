@@ -86,12 +86,13 @@ fn forms_of_the_library_are_builds() {
 
 #[test]
 fn each_round_has_pipelines_of_its_own() {
-    // Enough for the first round alone.
-    let script = "[[fault]]\nconfig = \"pipeline\"\nkind = \"out_of_memory\"\nafter = 60\n";
-    for (flags, statuses) in
-        [(&[][..], [Status::Ok, Status::Ok]), (&["--renew-pipelines"], [Status::OutOfMemory; 2])]
-    {
-        let place = Place::in_memory(script);
+    for (kind, flags, statuses) in [
+        // There is memory for those of the first round alone.
+        ("out_of_memory", &[][..], [Status::Ok; 2]),
+        ("out_of_memory", &["--renew-pipelines"], [Status::OutOfMemory; 2]),
+    ] {
+        let script = format!("[[fault]]\nconfig = \"pipeline\"\nkind = \"{kind}\"\nafter = 60\n");
+        let place = Place::in_memory(&script);
         let args = [&["b4.vec4.par.rake.wg256", "--sizes", "2^20", "--rounds", "9"], flags].concat();
         bench(&place, &args, i32::from(!flags.is_empty()));
         let found: Vec<(String, Status)> =
@@ -100,4 +101,12 @@ fn each_round_has_pipelines_of_its_own() {
             assert!(found.iter().any(|one| *one == (subject.to_owned(), status)), "{flags:?}: {found:?}");
         }
     }
+}
+
+#[test]
+fn a_device_that_is_lost_over_new_pipelines_ends_the_run() {
+    let place = Place::in_memory("[[fault]]\nconfig = \"pipeline\"\nkind = \"device_lost\"\nafter = 60\n");
+    let args = ["b4.vec4.par.rake.wg256", "--sizes", "2^20", "--rounds", "9", "--renew-pipelines"];
+    let ended = bench(&place, &args, 1);
+    assert!(ended.stderr.contains("lost"), "{}", ended.stderr);
 }
