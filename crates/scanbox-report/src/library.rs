@@ -95,7 +95,9 @@ pub(crate) fn write_library(
     }
     writeln!(out, "{}", grid.draw(Style::Text { width }))?;
     let legend = "by the library: against the same config and arguments, recorded by scanbox; line written before: \
-                  against a line that stays; n in memory: against the library's choice for a known n; alone: against the \
-                  same config where the host knows n; ns, against: medians of all rounds; more ns: the mean of the rounds; at most: the upper end of the interval that holds the difference at 95 %";
+                  against a line that stays; n in memory: against the library's choice for a known n; alone: against \
+                  the same config where the host knows n; ns, against: medians of all rounds; more ns: the mean of \
+                  the differences of the rounds; at most: the upper end of the interval that holds the difference \
+                  at 95 %";
     writeln!(out, "{}", fold("", legend, 2, width))
 }
