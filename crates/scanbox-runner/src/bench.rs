@@ -233,11 +233,7 @@ impl<E: From<Failure>> Bench<'_, E> {
                 self.announce(&one.subject, n)?;
             }
             let subject = self.at_size(one, n);
-            // A driver that loses the device over a shader has its culprit, who alone gets rows.
-            if self.session.backend.lost().is_some() {
-                self.finish(&subject)?;
-                return Err(Cut::End(End::DeviceUnusable));
-            }
+            self.end_if_lost(&subject)?;
             subjects.push(subject);
         }
         for subject in &mut subjects {
@@ -324,13 +320,18 @@ impl<E: From<Failure>> Bench<'_, E> {
         Ok(())
     }
 
-    /// Makes those of a subject that are not there, where rounds have new ones. A failure is the subject's; the loss of
-    /// the device ends the run.
+    /// Makes those of a subject that are not there, where rounds have new ones. A failure is the subject's.
     fn renew_pipelines(&mut self, subject: &mut SubjectAtSize) -> Result<(), Cut<E>> {
         let RunBy::Device { plans: Some(plans) } = &subject.run_by else { return Ok(()) };
-        if self.job.renews_pipelines && subject.failure.is_none() {
-            subject.failure = self.session.pipelines_as_run(&plans.timed).err();
+        if !self.job.renews_pipelines || subject.failure.is_some() {
+            return Ok(());
         }
+        subject.failure = self.session.pipelines_as_run(&plans.timed).err();
+        self.end_if_lost(subject)
+    }
+
+    /// A driver that loses the device over a shader has its culprit, who alone gets rows.
+    fn end_if_lost(&mut self, subject: &SubjectAtSize) -> Result<(), Cut<E>> {
         if self.session.backend.lost().is_some() {
             self.finish(subject)?;
             return Err(Cut::End(End::DeviceUnusable));

@@ -37,11 +37,6 @@ impl AddAssign for Spent {
 }
 
 impl PreparedShaders {
-    /// Forgets all that was made.
-    pub fn clear(&mut self) {
-        self.0.clear();
-    }
-
     /// Makes pipelines of these shaders, together, so that all cores have something to do.
     pub fn make(&mut self, backend: &mut dyn Backend, compiler: &Compiler, shaders: &[Shader]) -> Spent {
         let start = Instant::now();

@@ -249,7 +249,7 @@ impl<'a> Session<'a> {
     /// # Errors
     /// The loss of the device, and why the library cannot work on it any more.
     pub fn renew_pipelines(&mut self) -> Result<(), Failure> {
-        self.pipelines.clear();
+        self.pipelines = PreparedShaders::default();
         self.backend.drop_pipelines()?;
         self.prepare(Ahead::default(), &mut |_| Ok(()))
     }

@@ -32,7 +32,7 @@ pub(super) struct Library {
     /// Those that are bound to what the last plan works on: making one takes milliseconds.
     bound: Vec<(LibraryBoundKey, Arc<Bound>)>,
     /// Outlives them, and so goes last.
-    _gpu: Arc<Gpu>,
+    gpu: Arc<Gpu>,
 }
 
 /// What a bound scan is of (problem, most elements, use, call): it stays while that stays.
@@ -77,14 +77,12 @@ impl Library {
     /// A program's scanner of this pack on the device of the session.
     pub fn new(gpu: &Arc<Gpu>, pack: Arc<Pack>, promises: Promises) -> Result<Self, Failure> {
         let scanner = scanner(gpu, Arc::clone(&pack), promises)?;
-        Ok(Self { scanner, pack, promises, scans: Vec::new(), bound: Vec::new(), _gpu: Arc::clone(gpu) })
+        Ok(Self { scanner, pack, promises, scans: Vec::new(), bound: Vec::new(), gpu: Arc::clone(gpu) })
     }
 
     /// Drops the scans and makes the scanner anew, as a program that begins once more.
-    pub fn renew(&mut self, gpu: &Arc<Gpu>) -> Result<(), Failure> {
-        self.bound.clear();
-        self.scans.clear();
-        self.scanner = scanner(gpu, Arc::clone(&self.pack), self.promises)?;
+    pub fn renew(&mut self) -> Result<(), Failure> {
+        *self = Self::new(&self.gpu, Arc::clone(&self.pack), self.promises)?;
         Ok(())
     }
 

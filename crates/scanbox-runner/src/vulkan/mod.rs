@@ -312,7 +312,7 @@ impl Backend for Vulkan {
     fn drop_pipelines(&mut self) -> Result<(), Failure> {
         self.with(|session| {
             session.pipelines.drop_all();
-            session.library.as_mut().map_or(Ok(()), |library| library.renew(&session.gpu))
+            session.library.as_mut().map_or(Ok(()), Library::renew)
         })
     }
 

@@ -170,8 +170,8 @@ pub struct BenchArgs {
     #[arg(long, value_name = "NUMBER", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
 
-    /// Make scanbox's pipelines anew in every round, in its order: where a driver puts their code can cost or save some
-    /// 50 ns, and is then elsewhere in each round
+    /// Make scanbox's pipelines anew in every round, in its order: where a driver puts their code changes a small scan
+    /// by up to 90 ns, and is then elsewhere in each round
     #[arg(long, conflicts_with_all = ["blocking", "dispatch", "show"])]
     renew_pipelines: bool,
 
