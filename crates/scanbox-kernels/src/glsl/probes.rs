@@ -55,7 +55,7 @@ impl ProbeShader {
             }
             Self::Load => ("load.comp", Vec::new()),
         };
-        let mut defines = vec![("WORKGROUP_SIZE", workgroup_size)];
+        let mut defines = vec![("WORKGROUP_SIZE", workgroup_size), ("SUBGROUP_SIZE", subgroup_size)];
         defines.extend(of_its_own);
         Shader { root, defines, workgroup_size, subgroup_size, operator_file: false }
     }

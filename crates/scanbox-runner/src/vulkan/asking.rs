@@ -12,6 +12,9 @@ use super::device::Gpu;
 use super::timing::VulkanSession;
 use crate::backend::{Failure, PROBE_WORDS, ProbeAnswer, ProbeCall};
 
+/// Words behind those of a probe that have to stay as they are.
+const GUARD_WORDS: u64 = 64;
+
 /// The memory of probes: what they work on, what other work beside them does, and what the host reads.
 pub(super) struct ProbeMemory {
     words: Buffer,
@@ -23,16 +26,16 @@ impl ProbeMemory {
     fn new(gpu: &Arc<Gpu>, words: u64, load_words: u64) -> Result<Self, Failure> {
         let device =
             |name, words: u64| Buffer::new(gpu, name, words.max(64) * WORD_BYTES, MemoryLocation::GpuOnly);
-        let read_bytes = PROBE_WORDS as u64 * WORD_BYTES;
+        let read_bytes = (PROBE_WORDS as u64 + GUARD_WORDS) * WORD_BYTES;
         Ok(Self {
-            words: device("probe", words)?,
+            words: device("probe", words + GUARD_WORDS)?,
             load: device("load", load_words)?,
             read: Buffer::new(gpu, "answer", read_bytes, MemoryLocation::GpuToCpu)?,
         })
     }
 
     fn holds(&self, words: u64, load_words: u64) -> bool {
-        self.words.bytes() >= words * WORD_BYTES && self.load.bytes() >= load_words * WORD_BYTES
+        self.words.bytes() >= (words + GUARD_WORDS) * WORD_BYTES && self.load.bytes() >= load_words * WORD_BYTES
     }
 }
 
@@ -85,12 +88,20 @@ impl VulkanSession {
             recorder.call(layout, [load], 0);
         }
         recorder.barrier(Access::COMPUTE, Access::TRANSFER);
-        recorder.copy((&memory.words, 0), (&memory.read, 0), PROBE_WORDS as u64 * WORD_BYTES);
+        let answer_bytes = PROBE_WORDS as u64 * WORD_BYTES;
+        recorder.copy((&memory.words, 0), (&memory.read, 0), answer_bytes);
+        let behind = (&memory.words, call.words * WORD_BYTES);
+        recorder.copy(behind, (&memory.read, answer_bytes), GUARD_WORDS * WORD_BYTES);
         recorder.barrier(Access::TRANSFER, Access::HOST);
         recorder.submit()?;
         commands.wait(*limit)?;
+        let (answer, guard) = memory.read.words().split_at(PROBE_WORDS);
+        if guard[..GUARD_WORDS as usize].iter().any(|word| *word != 0) {
+            let reason = format!("a probe wrote behind its {} words", call.words);
+            return Err(Failure::new(Status::WrongResult, reason));
+        }
         let mut words = [0; PROBE_WORDS];
-        words.copy_from_slice(&memory.read.words()[..PROBE_WORDS]);
+        words.copy_from_slice(answer);
         Ok(ProbeAnswer { words, busy_ns: self.commands.busy_ns() - before_ns })
     }
 }

@@ -15,12 +15,6 @@ fn probes_find_what_is_known_of_software_devices() {
     use ProbeVerdict::{NotRefuted, Refuted};
     let Some(mut bench) = device() else { return };
     let driver = bench.device().profile().driver.clone();
-    if driver.contains("llvmpipe") && bench.device().profile().subgroup_size == 16 {
-        // There the heap is damaged while subgroups are asked, and by nothing else (Mesa 22.3.6, LLVM 15, with
-        // AVX-512). Neither the validation layer nor valgrind, where the driver has no AVX-512 to use, sees a wrong
-        // access: it seems to be code that the driver makes for AVX-512.
-        return;
-    }
     let one_thread = std::env::var("LP_NUM_THREADS").is_ok_and(|threads| threads == "1");
     for &guarantee in Guarantee::VALUES {
         let began = Instant::now();
