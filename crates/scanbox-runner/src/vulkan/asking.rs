@@ -35,7 +35,8 @@ impl ProbeMemory {
     }
 
     fn holds(&self, words: u64, load_words: u64) -> bool {
-        self.words.bytes() >= (words + GUARD_WORDS) * WORD_BYTES && self.load.bytes() >= load_words * WORD_BYTES
+        self.words.bytes() >= (words + GUARD_WORDS) * WORD_BYTES
+            && self.load.bytes() >= load_words * WORD_BYTES
     }
 }
 
