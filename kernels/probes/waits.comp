@@ -41,7 +41,7 @@ void ask_order(const uint workgroup) {
 
 // Not gl_NumSubgroups: lavapipe (Mesa 22.3.6) says one for each four invocations, whatever the size of its subgroups,
 // and with that number flags of 8 and 16 invocations stand behind the memory that the host has for them.
-const uint SUBGROUPS = uint(WORKGROUP_SIZE) / uint(SUBGROUP_SIZE);
+const uint SUBGROUPS = WORKGROUP_SIZE / SUBGROUP_SIZE;
 
 void ask_subgroups(const uint workgroup) {
     if (gl_SubgroupID >= SUBGROUPS) {

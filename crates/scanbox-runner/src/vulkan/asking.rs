@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use gpu_allocator::MemoryLocation;
-use scanbox_kernels::plan::Shader;
+use scanbox_kernels::plan::{GUARD_WORDS, Shader};
 use scanbox_model::record::Status;
 use scanbox_vk::{Access, Dispatch, Push, Told};
 
@@ -12,10 +12,8 @@ use super::device::Gpu;
 use super::timing::VulkanSession;
 use crate::backend::{Failure, PROBE_WORDS, ProbeAnswer, ProbeCall};
 
-/// Words behind those of a probe that have to stay as they are.
-const GUARD_WORDS: u64 = 64;
-
-/// The memory of probes: what they work on, what other work beside them does, and what the host reads.
+/// The memory of probes: what they work on, with a guard behind it, what other work beside them does, and what the host
+/// reads.
 pub(super) struct ProbeMemory {
     words: Buffer,
     load: Buffer,
@@ -97,6 +95,7 @@ impl VulkanSession {
         recorder.submit()?;
         commands.wait(*limit)?;
         let (answer, guard) = memory.read.words().split_at(PROBE_WORDS);
+        // A buffer is a little longer than was asked for, and what stands there nobody has written.
         if guard[..GUARD_WORDS as usize].iter().any(|word| *word != 0) {
             let reason = format!("a probe wrote behind its {} words", call.words);
             return Err(Failure::new(Status::WrongResult, reason));
