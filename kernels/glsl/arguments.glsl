@@ -142,6 +142,12 @@ void read_arguments() {
 
 #if ARGUMENTS != ARGUMENTS_BLOCK
 
+void load_next_record() {
+}
+
+void pass_on_record() {
+}
+
 void pass_on_arguments() {
 }
 
@@ -203,26 +209,27 @@ void read_arguments() {
 #endif
 }
 
-#if defined(PERSISTENT) && SCANS_FEW
-// Whether the kernel has loaded the next record ahead (stages/block/few_elements.glsl).
-bool is_few();
-#endif
+#define PASS_ON_RECORD \
+    if (passes_on()) { \
+        Record other = Record(OTHER_LINE_ADDRESS); \
+        [[unroll]] for (uint quad = 0u; quad < RECORD_QUADS; ++quad) { \
+            other.quads[quad] = private_record[quad]; \
+        } \
+    }
 
 void pass_on_arguments() {
-#if defined(PERSISTENT) && SCANS_FEW
-    if (!is_few()) {
-        load_next_record();
-    }
-#elif defined(PERSISTENT)
+#ifdef PERSISTENT
     load_next_record();
 #endif
-    if (passes_on()) {
-        Record other = Record(OTHER_LINE_ADDRESS);
-        [[unroll]] for (uint quad = 0u; quad < RECORD_QUADS; ++quad) {
-            other.quads[quad] = private_record[quad];
-        }
-    }
+    PASS_ON_RECORD
 }
+
+#if defined(PERSISTENT) && SCANS_FEW
+// In its place, behind load_next_record (stages/block/few_elements.glsl).
+void pass_on_record() {
+    PASS_ON_RECORD
+}
+#endif
 
 #endif
 

@@ -114,6 +114,17 @@ MAIN {
     read_initial_value();
     read_turn();
     clear_stale_groups();
+#if SCANS_FEW
+    if (is_few()) {
+        load_next_record();
+        if (workgroup_rank() == 0u && ELEMENTS > 0u) {
+            scan_few();
+        }
+        store_empty(workgroup_rank());
+        pass_on_record();
+        return;
+    }
+#endif
     uint tile = rendezvous_begin();
     const uint full_tiles = ELEMENTS / TILE_ELEMENTS;
     uint round = 0u;
@@ -129,15 +140,7 @@ MAIN {
         scan_full_tiles(full_tiles, tile, round);
     }
     if (tile == full_tiles && tile < tile_count()) {
-#if SCANS_FEW
-        if (is_few()) {
-            scan_few(tile);
-        } else {
-            scan_last_tile(tile, round);
-        }
-#else
         scan_last_tile(tile, round);
-#endif
     }
     store_empty(tile);
     barrier();

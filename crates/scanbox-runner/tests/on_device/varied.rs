@@ -15,7 +15,7 @@ use super::harness::{Bench, RANDOM, compiler_of_changed, device};
 use super::progress::hangs;
 
 /// One of each way to come by a prefix, with its state and reset.
-const KERNELS: [&str; 21] = [
+const KERNELS: [&str; 24] = [
     "b1.vec4.par.rake.block.wg64",
     "b1.vec2.seq.rake.split.block.wg64",
     "b1.vec4.two.sub.striped.early.block.wg64",
@@ -30,6 +30,8 @@ const KERNELS: [&str; 21] = [
     "pers.b1.vec4.two.sub.striped.early.split.block.wg64.u2",
     "pers.b1.vec4.gatherfall.sub.striped.early.spins0.block.wg64.u1",
     "pers.b1.vec4.gatherfall.sub.striped.robin.early.split.block.wg64.u2",
+    // A row of few elements takes no turn, between calls that do.
+    "pers.b2.vec4.gatherfall.sub.shuffle.striped.robin.early.split.block.wg256.u2",
     "b1.vec4.par.rake.clean.block.wg64",
     "redo.b1.vec4.none.sub.striped.block.wg64",
     "one.b1.vec4.none.rake.block.wg64",
@@ -38,6 +40,8 @@ const KERNELS: [&str; 21] = [
     "pers.b2.vec4.two.sub.striped.early.block.wg128.u2",
     "pers.b2.vec4.two.sub.striped.robin.early.block.wg128.u2",
     "pers.b2.vec4.gather.sub.striped.wgid.early.flags.block.wg128.u2",
+    "pers.b2.vec4.two.sub.shuffle.striped.wgid.early.block.wg256.u2",
+    "pers.b2.vec4.gather.sub.striped.wgid.early.flags.block.wg256.u1",
 ];
 
 /// The same kernel by pushed arguments: one that counts calls by itself still does.
@@ -79,8 +83,11 @@ fn sizes(tile: u64, max_n: u64) -> Vec<u64> {
         0,
         1,
         tile - 1,
+        tile / 2,
         max_n - 1,
+        tile / 2 + 1,
         tile,
+        tile / 3,
         tile + 1,
         0,
         0,
@@ -91,6 +98,7 @@ fn sizes(tile: u64, max_n: u64) -> Vec<u64> {
         max_n + 5 * tile,
         u64::from(u32::MAX),
         3 * tile - 2,
+        tile + tile / 2,
     ]
 }
 
@@ -120,7 +128,8 @@ fn a_recording_takes_any_number_of_elements() {
             assert_eq!(comparison.mismatches, 0, "{} {problem}", plan.label);
             bench.device().ledger_mut().forget();
             let sizes = sizes(tile, max_n);
-            let wrong = bench.device().submit_varied(&plan, &sizes, 40).unwrap();
+            // All of them twice: calls that take no turn come in pairs.
+            let wrong = bench.device().submit_varied(&plan, &sizes, 2 * sizes.len() as u32).unwrap();
             assert_eq!(wrong, 0, "{} {problem}", plan.label);
             if let ScratchContent::SelfTurning { epoch_bits } = plan.scratch.content {
                 // An even one, because the bank of the call before is not clear.

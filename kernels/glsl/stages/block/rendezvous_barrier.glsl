@@ -180,3 +180,11 @@ Element total_of_earlier_subgroups(const uint round) {
 
 void end_round(const uint round) {
 }
+
+Element meet_once(const Element total) {
+    if (own_lane == 0) {
+        shared_totals[0][own_subgroup] = total;
+    }
+    barrier();
+    return combine_totals(0u, own_subgroup);
+}

@@ -202,3 +202,11 @@ void end_round(const uint round) {
         wait_for_arrivals(round);
     }
 }
+
+Element meet_once(const Element total) {
+    if (own_lane == 0) {
+        WRITE_ELEMENT(shared_totals[0][own_subgroup], total);
+    }
+    barrier();
+    return combine_totals(0u, own_subgroup);
+}
