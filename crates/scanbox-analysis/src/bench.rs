@@ -9,6 +9,7 @@ use scanbox_model::call_form::CallForm;
 use scanbox_model::record::{Cache, Clock, Record, Selection, Status};
 
 use crate::grouping::OWN_SUBJECT;
+use crate::interval::longer_percent;
 
 /// The subjects of one size and cache state.
 #[derive(Debug, Clone, PartialEq)]
@@ -106,6 +107,8 @@ pub struct TimedForm<'a> {
     pub median_ns: Option<u64>,
     /// That of an ordinary call of the same run; none where it has no time.
     pub ordinary_ns: Option<u64>,
+    /// By how many percent the form takes longer, by the same rounds; none where one of them has no time.
+    pub more_percent: Option<f64>,
 }
 
 /// Every form of calls that took part, in the order of the rows.
@@ -114,16 +117,22 @@ pub fn timed_forms(records: &[Record], clock: Clock) -> Vec<TimedForm<'_>> {
     let median = |record: &Record| record.time(clock).map(|time| time.median_ns);
     let key =
         |record: &Record| (record.run_id.clone(), record.n_elements, record.cache, record.config_id.clone());
-    let ordinary: BTreeMap<_, u64> = records
+    let ordinary: BTreeMap<_, &Record> = records
         .iter()
-        .filter(|record| record.subject == OWN_SUBJECT && record.is_ordinary())
-        .filter_map(|record| Some((key(record), median(record)?)))
+        .filter(|record| record.subject == OWN_SUBJECT && record.is_ordinary() && median(record).is_some())
+        .map(|record| (key(record), record))
         .collect();
     let mut forms = Vec::new();
     for record in records {
         if let Some(form) = record.call_form {
-            let ordinary_ns = ordinary.get(&key(record)).copied();
-            forms.push(TimedForm { record, form, median_ns: median(record), ordinary_ns });
+            let ordinary = ordinary.get(&key(record));
+            forms.push(TimedForm {
+                record,
+                form,
+                median_ns: median(record),
+                ordinary_ns: ordinary.and_then(|row| median(row)),
+                more_percent: ordinary.and_then(|row| longer_percent(record, row)),
+            });
         }
     }
     forms

@@ -55,6 +55,27 @@ pub fn longer_ns(record: &Record, other: &Record) -> Option<Estimate> {
     Some(Estimate { value, interval: ConfidenceInterval { low: value - half, high: value + half } })
 }
 
+/// The same as a share of the other row's time, in percent: of the mean of its rounds, or of the medians where rounds
+/// did not alternate.
+#[must_use]
+pub fn longer_percent(record: &Record, other: &Record) -> Option<f64> {
+    let [own, others] = [RowTime::of(record)?, RowTime::of(other)?];
+    let (difference, time) = match RoundPairs::of(record, other, |own, other| own - other) {
+        Some(pairs) => {
+            let rounds = &other.round_medians_ns.0;
+            (pairs.mean, rounds.iter().sum::<f64>() / rounds.len() as f64)
+        }
+        None => (own.median - others.median, others.median),
+    };
+    Some(100.0 * difference / time)
+}
+
+/// Whether an interval has in it what changes from block to block: it takes two rounds to see that.
+#[must_use]
+pub fn knows_rounds(record: &Record, other: &Record) -> bool {
+    [record, other].iter().all(|row| row.rounds.is_none_or(|rounds| rounds > 1))
+}
+
 /// The times of a row, in nanoseconds.
 struct RowTime {
     median: f64,
@@ -140,6 +161,9 @@ mod tests {
         let difference = longer_ns(&own, &other).unwrap();
         assert!((difference.value - 100.0 / 9.0).abs() < 0.1, "{difference:?}");
         assert!(difference.interval.low < 0.0 && difference.interval.high < 40.0, "{difference:?}");
+        // Of the mean of five times 2000 and four times 2100.
+        let percent = longer_percent(&own, &other).unwrap();
+        assert!((percent - 100.0 * (100.0 / 9.0) / (2000.0 + 400.0 / 9.0)).abs() < 1e-9, "{percent}");
     }
 
     #[test]

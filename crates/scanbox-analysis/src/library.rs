@@ -10,7 +10,7 @@ use scanbox_model::config::{Arguments, Config};
 use scanbox_model::record::{Cache, Clock, Record};
 
 use crate::grouping::OWN_SUBJECT;
-use crate::interval::{Estimate, longer_ns};
+use crate::interval::{Estimate, knows_rounds, longer_ns, longer_percent};
 
 /// What is set against something else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,10 +47,17 @@ impl LibraryDifference<'_> {
         self.longer_ns.value
     }
 
-    /// By how much it takes longer at most: the upper end of the interval.
+    /// The same as a share of the other row's time, in percent.
     #[must_use]
-    pub fn most_ns(&self) -> f64 {
-        self.longer_ns.interval.high
+    pub fn more_percent(&self) -> f64 {
+        longer_percent(self.record, self.other).unwrap_or(0.0)
+    }
+
+    /// By how much it takes longer at most: the upper end of the interval. `None` after one round, which does not say
+    /// what changes from block to block.
+    #[must_use]
+    pub fn most_ns(&self) -> Option<f64> {
+        Some(self.longer_ns.interval.high).filter(|_| knows_rounds(self.record, self.other))
     }
 }
 
@@ -186,6 +193,7 @@ mod tests {
         ];
         let one = library_differences(&rows)[0];
         // 10 ns between nine medians are 3.37 ns of standard deviation, 1.40 ns of their median, twice over.
-        assert!((one.most_ns() - 1.96 * 1.40 * std::f64::consts::SQRT_2).abs() < 0.02, "{}", one.most_ns());
+        let most = one.most_ns().unwrap();
+        assert!((most - 1.96 * 1.40 * std::f64::consts::SQRT_2).abs() < 0.02, "{most}");
     }
 }

@@ -113,7 +113,7 @@ struct CallFormRow<'a> {
 
 impl<'a> CallFormRow<'a> {
     fn new(timed: &TimedForm<'a>) -> Self {
-        let &TimedForm { record, form, median_ns, ordinary_ns } = timed;
+        let &TimedForm { record, form, median_ns, ordinary_ns, .. } = timed;
         Self {
             n: record.n_elements,
             cache: record.cache,
@@ -227,6 +227,9 @@ impl BenchReport<'_> {
         for Greeting { tool, version, .. } in self.baselines {
             writeln!(out, "baseline {tool} {version}")?;
         }
+        if self.metadata.runs.iter().any(|run| run.settings["renews_pipelines"] == true) {
+            writeln!(out, "pipelines of scanbox and of the library: made anew in each round")?;
+        }
         let empty_calls = self.empty_calls();
         let mut shown: Vec<String> = Vec::new();
         for cache in Cache::ALL {
@@ -283,9 +286,8 @@ impl BenchReport<'_> {
         ]);
         let micros = |ns: u64| format!("{:.2}", ns as f64 / 1e3);
         let percent = |value: Option<f64>| value.map_or_else(String::new, |value| format!("{value:.1}"));
-        for TimedForm { record, form, median_ns, ordinary_ns } in self.forms {
+        for TimedForm { record, form, median_ns, ordinary_ns, more_percent } in self.forms {
             let Some(median_ns) = median_ns else { continue };
-            let more = ordinary_ns.map(|ordinary| (*median_ns as f64 / ordinary as f64 - 1.0) * 100.0);
             grid.push([
                 size_label(record.n_elements),
                 subject_title(record),
@@ -293,11 +295,14 @@ impl BenchReport<'_> {
                 form.to_string(),
                 micros(*median_ns),
                 ordinary_ns.map_or_else(String::new, micros),
-                percent(more),
+                percent(*more_percent),
                 percent(record.round_spread_pct),
             ]);
         }
-        writeln!(out, "{}", grid.draw(Style::Text { width }))
+        writeln!(out, "{}", grid.draw(Style::Text { width }))?;
+        let legend = "us, ordinary us: medians of all samples; more %: the mean of the differences of the rounds, of \
+                      the mean of the ordinary call";
+        writeln!(out, "{}", fold("", legend, 2, width))
     }
 
     /// Says what of a span is no work, and of whom no span is shown because nobody knows.

@@ -27,16 +27,17 @@ pub(crate) struct LibraryRow<'a> {
     against_ns: f64,
     /// By how much the first one takes longer, and at most (the upper end of the interval that holds it at 95 %).
     more_ns: f64,
-    most_ns: f64,
+    /// None after one round.
+    most_ns: Option<f64>,
 }
 
 impl<'a> LibraryRow<'a> {
     pub fn new(difference: &LibraryDifference<'a>) -> Self {
-        let &LibraryDifference { cost, record, other, ns: [median_ns, against_ns], .. } = difference;
+        let &LibraryDifference { record, other, ns: [median_ns, against_ns], .. } = difference;
         Self {
             n: record.n_elements,
             cache: record.cache,
-            what: words(cost),
+            what: words(difference),
             config: &record.config_id,
             call_form: record.call_form,
             against_config: &other.config_id,
@@ -49,8 +50,11 @@ impl<'a> LibraryRow<'a> {
     }
 }
 
-fn words(cost: LibraryCost) -> &'static str {
-    match cost {
+fn words(difference: &LibraryDifference<'_>) -> &'static str {
+    match difference.cost {
+        LibraryCost::Recording if difference.record.call_form == Some(CallForm::LibraryUpdated) => {
+            "by the library, line written"
+        }
         LibraryCost::Recording => "by the library",
         LibraryCost::Setting => "line written before",
         LibraryCost::Length => "n in memory",
@@ -85,19 +89,20 @@ pub(crate) fn write_library(
             size_label(difference.record.n_elements),
             subject_title(difference.record),
             difference.record.cache.map_or("", Cache::word).to_owned(),
-            words(difference.cost).to_owned(),
+            words(difference).to_owned(),
             format!("{own:.0}"),
             format!("{other:.0}"),
             format!("{:+.0}", difference.more_ns()),
-            format!("{:+.0}", difference.most_ns()),
-            format!("{:+.1}", 100.0 * difference.more_ns() / other.max(1.0)),
+            difference.most_ns().map_or_else(String::new, |most| format!("{most:+.0}")),
+            format!("{:+.1}", difference.more_percent()),
         ]);
     }
     writeln!(out, "{}", grid.draw(Style::Text { width }))?;
-    let legend = "by the library: against the same config and arguments, recorded by scanbox; line written before: \
-                  against a line that stays; n in memory: against the library's choice for a known n; alone: against \
-                  the same config where the host knows n; ns, against: medians of all rounds; more ns: the mean of \
-                  the differences of the rounds; at most: the upper end of the interval that holds the difference \
-                  at 95 %";
+    let legend = "by the library: against the same config and arguments, recorded by scanbox; line written: both write \
+                  the line before every call; line written before: against a line that stays; n in memory: against \
+                  the library's choice for a known n; alone: against the same config where the host knows n; ns, \
+                  against: medians of all rounds; more ns: the mean of the differences of the rounds; at most: the \
+                  upper end of the interval that holds the difference at 95 %, from two rounds on; more %: of the \
+                  mean of the other's rounds";
     writeln!(out, "{}", fold("", legend, 2, width))
 }

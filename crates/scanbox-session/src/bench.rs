@@ -248,7 +248,8 @@ impl Task for BenchTask<'_> {
     fn worker_ended(&mut self, death: &Death, device: &DeviceProfile) -> anyhow::Result<()> {
         if death.key.subject == Subject::Empty {
             // It has no rows that could keep it from being tried for ever.
-            self.line.remark(&format!("an empty call could not be measured: the worker was {}", death.how));
+            self.line
+                .remark(&format!("an empty call could not be measured: the worker ended ({})", death.how));
             self.leave_out_empty_calls();
             return Ok(());
         }

@@ -144,7 +144,7 @@ pub fn results_file(
     take(&request_of_file(csv, wait), limits, &mut || {})
 }
 
-/// Whether another sweep writes to the file now. Nothing is made for that.
+/// Whether another run writes to the file now. Nothing is made for that.
 ///
 /// # Errors
 /// [`SessionError::InUse`], when one does.
@@ -181,7 +181,7 @@ pub fn beside(csv: &Path) -> PathBuf {
 fn request_of_file(csv: &Path, wait: Option<Duration>) -> LockRequest {
     LockRequest {
         path: beside(csv),
-        what: format!("{} is being written by another sweep", csv.display()),
+        what: format!("{} is being written by another run", csv.display()),
         advice: "wait for it with --wait, or choose another file with --out",
         wait,
     }

@@ -6,6 +6,7 @@
 //! the same. A use that is not ordinary has a few kernels at most, and one where only the device knows how many
 //! elements there are; and more promises give it a table of its own only where they are worth it.
 
+mod bytes;
 mod chosen;
 mod draft;
 pub mod fresh;
@@ -38,6 +39,7 @@ use crate::device::inform;
 
 use self::draft::DraftTable;
 
+pub use self::bytes::bytes_of;
 pub use self::chosen::chosen;
 pub use self::left_out::Unpromised;
 pub use self::uses::UseSet;

@@ -30,6 +30,7 @@ use scanbox_runner::sweep::{self, SweepEvent, SweepJob};
 use scanbox_runner::verify::{self, VerifyEvent, VerifyJob};
 
 use crate::failure::{Cause, WorkerError};
+use crate::pack::bytes_of;
 use crate::protocol::{BenchWork, ConfigResult, LentPack, MARK, Message, Order, SubjectKey, Work};
 use crate::tools::Tools;
 use crate::{device, lock, signals};
@@ -176,7 +177,7 @@ fn bench(work: &BenchWork, backend: &mut dyn Backend, compiler: &Compiler) -> an
 
 fn read_pack(path: &Path) -> anyhow::Result<Pack> {
     let place = || path.display().to_string();
-    Pack::read(&std::fs::read(path).with_context(place)?).with_context(place)
+    Pack::read(&bytes_of(path).with_context(place)?).with_context(place)
 }
 
 fn try_pack(

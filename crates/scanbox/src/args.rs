@@ -3,6 +3,7 @@
 pub mod attempt;
 pub mod budget;
 pub mod format;
+pub mod needs;
 pub mod problem;
 pub mod request;
 pub mod shard;

@@ -26,11 +26,11 @@ exits! {
     Operational = 1, "failed", "something failed: a file, the device, a run in which nothing became ok, or every scan of a baseline that you asked for";
     Usage = 2, "usage", "the command line makes no sense";
     NoDevice = 3, "no device", "no device can be used";
-    Incomplete = 4, "incomplete", "something is left, or the device or the file is in use: run the same command again; a sweep may also have wrong results among its rows";
+    Incomplete = 4, "incomplete", "something is left, or the device or the file is in use: run the same command again, with which a sweep continues and a benchmark begins anew; a sweep may also have wrong results among its rows";
     WrongResult = 5, "wrong result", "a result was wrong, also that of a copy (the sweep is then complete), or your operator breaks a law";
     Regression = 6, "regression", "a comparison found a regression";
     Inconclusive = 7, "cannot tell", "a comparison found no regression and could not exclude one";
-    InterruptedTwice = 130, "interrupted", "a second Ctrl-C ended the process at once; the same command continues";
+    InterruptedTwice = 130, "interrupted", "a second Ctrl-C ended the process at once; the same command continues a sweep";
 }
 
 impl Exit {

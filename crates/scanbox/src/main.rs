@@ -21,6 +21,7 @@ use scanbox_model::api::Api;
 use scanbox_session::process::DEVICE_LAYER_OFF;
 use scanbox_session::tools::Tools;
 
+use crate::args::needs;
 use crate::args::speech::{colour_of, has_colour, wrapped};
 use crate::cli::{Cli, Command};
 use crate::commands::{
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
     let colour = colour_of(&line);
     let matches = Cli::command().color(colour).try_get_matches_from(line);
     let matches = matches.unwrap_or_else(|error| refuse(&error, colour));
+    needs::check(&matches, &mut Cli::command().color(colour)).unwrap_or_else(|error| refuse(&error, colour));
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| refuse(&error, colour));
     cli.speech.begin();
     let given = || cli::arguments_without(&matches, "device");

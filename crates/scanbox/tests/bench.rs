@@ -6,6 +6,7 @@ mod devices;
 mod dispatch;
 mod empty;
 mod forms;
+mod interrupted;
 mod library;
 mod problems;
 
@@ -14,7 +15,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::sweeps::{CONFIG, Ended, Place, ended, is_alive, signal, slow, wait, wait_until};
+use crate::sweeps::{CONFIG, Ended, Place, ended, is_alive, signal, wait, wait_until};
 use assert_cmd::cargo::cargo_bin;
 use rustix::process::Signal;
 use scanbox_model::csv_file;
@@ -438,21 +439,30 @@ fn what_makes_no_sense_is_refused() {
     );
 }
 
+/// What is measured is not what is shown.
 #[test]
-fn an_interrupted_run_keeps_its_rows_beside_those_before() {
-    let place = Place::new("");
-    bench(&place, &[CONFIG, "--sizes", "4096", "--rounds", "1"], 0);
-    let before = rows(&place);
-    place.script(&slow(100));
-    let mut command = command(&place, &[CONFIG, "--sizes", "2^10..2^16"]);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let partial = place.folder().join("bench.csv.partial");
-    wait_until("rows", || fs::read_to_string(&partial).is_ok_and(|csv| csv.lines().count() > 1));
-    assert!(signal(child.id(), Signal::INT));
-    let ended = wait(child);
-    assert_eq!(ended.code, Some(4), "{}", ended.stderr);
-    assert!(ended.stderr.contains("bench.csv.partial"), "{}", ended.stderr);
-    assert_eq!(rows(&place), before);
-    let found = csv_file::read(&partial).unwrap();
-    assert!(found.torn_line.is_none() && !found.records.is_empty());
+fn what_only_measuring_heeds_is_refused_where_rows_are_shown() {
+    let place = Place::in_memory("");
+    bench(&place, &[CONFIG, "--sizes", "4096", "--rounds", "2"], 0);
+    for option in [
+        "--device=3",
+        "--kernel=b1.vec4.seq.rake",
+        "--op=max",
+        "--in-place",
+        "--scratch=stateless",
+        "--uses=baked",
+        "--promises=progress",
+        "--prove",
+        "--rounds=3",
+        "--seed=2",
+        "--budget=1s",
+        "--wait",
+        "--call-forms=total",
+        "--baseline-subjects=cub-scan",
+    ] {
+        let ended = place.run(&["bench", "--show", "bench.csv", option], 2);
+        let name = option.split('=').next().unwrap();
+        assert!(ended.stderr.contains("cannot be used with"), "{option}: {}", ended.stderr);
+        assert!(ended.stderr.contains(name), "{option}: {}", ended.stderr);
+    }
 }

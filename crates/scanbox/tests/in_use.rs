@@ -276,7 +276,7 @@ fn a_link_to_rows_that_are_written_is_in_use() {
     for dry in [&[][..], &["--dry-run"]] {
         let second = ["sweep", "--space", "space.toml", "--out", "link.csv", "--share-device"];
         let ended = place.run(&[&second, &DEVICE[..], dry].concat(), 4);
-        assert!(ended.stderr.contains("is being written by another sweep"), "{dry:?}: {ended:?}");
+        assert!(ended.stderr.contains("is being written by another run"), "{dry:?}: {ended:?}");
     }
     assert_eq!(wait(child).code, Some(0));
     assert_eq!(place.rows().len(), ALL);

@@ -155,7 +155,7 @@ fn a_dry_run_refuses_what_the_run_refuses_and_writes_nothing() {
     assert!(signal(child.id(), Signal::INT));
     wait(child);
     assert_ne!(dry.code, Some(0), "{}", dry.stdout);
-    assert!(dry.stderr.contains("is being written by another sweep (process "), "{}", dry.stderr);
+    assert!(dry.stderr.contains("is being written by another run (process "), "{}", dry.stderr);
 }
 
 #[test]

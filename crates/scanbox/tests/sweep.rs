@@ -199,7 +199,7 @@ fn another_sweep_on_the_same_file_says_who_holds_it() {
     let place = Place::new(&slow(30));
     let child = place.start_with_rows(&[], 1);
     let holder = format!("process {}", child.id());
-    assert_ended(&place.sweep(&[]), 4, &["is being written by another sweep", &holder, "--wait", "--out"]);
+    assert_ended(&place.sweep(&[]), 4, &["is being written by another run", &holder, "--wait", "--out"]);
     assert_ended(&wait(child), 0, &[]);
     assert_eq!(place.rows(), all_ok());
 }
@@ -211,7 +211,7 @@ fn sweeps_that_begin_together_do_not_share_a_file() {
     for child in children {
         let ended = wait(child);
         if ended.code != Some(0) {
-            assert_ended(&ended, 4, &["is being written by another sweep"]);
+            assert_ended(&ended, 4, &["is being written by another run"]);
         }
     }
     assert_eq!(place.rows(), all_ok());

@@ -1,10 +1,12 @@
 //! What a pack chooses on a device, before anybody has opened it: what the library will run there.
 
+use std::collections::BTreeSet;
+
 use scanbox_kernels::packing::{config_of, scan_problem};
 use scanbox_model::config::Config;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::Problem;
-use scanbox_pack::{CallUse, FeatureSet, Pack, Promises, Reason, SeenDevice, Wish};
+use scanbox_pack::{CallUse, FeatureSet, NotChosen, Pack, Promises, Reason, ScanProblem, SeenDevice, Wish};
 
 /// The config that a pack has for so many elements, and on what ground.
 ///
@@ -20,11 +22,23 @@ pub fn chosen(
 ) -> Result<(Config, Reason), String> {
     let scan = scan_problem(problem);
     let wish = Wish { scan: &scan, call_use, promised };
-    let chosen = pack.choose(&wish, &seen(device), n).map_err(|why| why.to_string())?;
+    let chosen = pack.choose(&wish, &seen(device), n).map_err(|why| match why {
+        NotChosen::OtherUse => format!("{why}; it has {}", uses(pack, &scan)),
+        NotChosen::OtherScan => format!("{why}; `scanbox pack --show` lists what it has"),
+        NotChosen::OtherSize { .. } | NotChosen::NotPromised(_) | NotChosen::Lacks(_) => why.to_string(),
+    })?;
     let packed = &pack.data().recipes[usize::from(chosen.recipe)];
     let config =
         config_of(packed).ok_or_else(|| format!("{} is not a label of this version", packed.label))?;
     Ok((config, chosen.reason))
+}
+
+/// The uses that a pack has of a scan.
+fn uses(pack: &Pack, scan: &ScanProblem) -> String {
+    let problems = pack.data().problems.iter().filter(|problem| problem.scan == *scan);
+    let tables = problems.flat_map(|problem| problem.measured.iter().chain(&problem.portable));
+    let uses: BTreeSet<String> = tables.map(|table| table.call_use.to_string()).collect();
+    uses.into_iter().collect::<Vec<_>>().join(", ")
 }
 
 /// The device as a choice sees it. Operations of subgroups count as there: a device without them runs no kernel.

@@ -12,16 +12,16 @@ use super::time::parse_limit;
 #[derive(Debug, Clone, Args)]
 pub struct AttemptArgs {
     /// Work in a folder of its own below this one, on the node, and publish copies (see --publish and docs/fleet.md)
-    #[arg(long, value_name = "DIR", requires = "publish", conflicts_with_all = ["out", "retry_failed", "accept_space"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["out", "retry_failed", "accept_space"])]
     scratch: Option<PathBuf>,
 
     /// Publish rows, metadata and journal in this folder, which all nodes share, in files of this attempt; begin with
     /// the rows that earlier attempts at the same sweep have published there. No locks are needed
-    #[arg(long, value_name = "DIR", requires = "scratch")]
+    #[arg(long, value_name = "DIR")]
     publish: Option<PathBuf>,
 
     /// Time between two copies
-    #[arg(long, value_name = "TIME", requires = "publish", value_parser = parse_limit, default_value = "30s")]
+    #[arg(long, value_name = "TIME", value_parser = parse_limit, default_value = "30s")]
     publish_every: Duration,
 }
 

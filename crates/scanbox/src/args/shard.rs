@@ -21,7 +21,7 @@ pub struct ShardArgs {
     /// What a shard has whole: `size`, so that the configs of a size are compared on one unit, or `pipeline` (a kernel
     /// and a workgroup size), for more shards than sizes: each size is then spread over units, and every shard measures
     /// the same anchors at its start, middle and end
-    #[arg(long, value_name = "WHAT", requires = "shard", default_value = "size")]
+    #[arg(long, value_name = "WHAT", default_value = "size")]
     shard_by: ShardBy,
 }
 

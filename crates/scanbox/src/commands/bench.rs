@@ -17,16 +17,12 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
-use scanbox_analysis::bench::{heats, timed_forms};
-use scanbox_analysis::library::library_differences;
 use scanbox_model::config::{Config, Kernel};
 use scanbox_model::device::{DeviceKind, DeviceProfile};
-use scanbox_model::metadata::Metadata;
 use scanbox_model::problem::Problem;
-use scanbox_model::record::{Cache, Clock, Record};
+use scanbox_model::record::{Cache, Record};
 use scanbox_model::sizes::Sizes;
 use scanbox_model::units::plural;
-use scanbox_runner::baseline::Greeting;
 use scanbox_runner::bench::{BenchJob, Selected, behind_ceilings, by_arguments, computation_of};
 use scanbox_runner::measure::Protocol;
 use scanbox_runner::row::now_utc;
@@ -38,10 +34,9 @@ use self::ending::{completion, warn_of_other_devices};
 use self::file::{BenchFile, metadata, others};
 use self::forms::CallFormArgs;
 use self::library::{LibraryArgs, PackTakingPart};
-use self::pictures::{PictureArgs, Pictures, draw};
+use self::pictures::{PictureArgs, Pictures};
 use self::select::{ScratchUse, Tuned, configs_of, join_push, selected};
-use self::show::{print_device, show};
-use crate::answer::{answered, print};
+use self::show::{MEASURING, conclude, show};
 use crate::args::budget::parse_budget;
 use crate::args::format::ANSWERS;
 use crate::args::problem::{Elements, ProblemArgs};
@@ -50,10 +45,8 @@ use crate::args::time::{parse_duration, parse_limit};
 use crate::args::words::{HelpWord, words};
 use crate::exit::{Exit, UsageError};
 use crate::output::OutputContent;
-use scanbox_report::bench::BenchReport;
 use scanbox_report::document::Format;
-use scanbox_report::paste;
-use scanbox_report::versus::{VersusReport, VersusView};
+use scanbox_report::versus::VersusView;
 use scanbox_session::bench::{BenchTask, News};
 use scanbox_session::device::known_issues;
 use scanbox_session::notes::note;
@@ -126,7 +119,7 @@ pub struct BenchArgs {
     from: Option<PathBuf>,
 
     /// This kernel, with the workgroup size that --from shows as the best for it at each size
-    #[arg(long, value_name = "KERNEL", requires = "from")]
+    #[arg(long, value_name = "KERNEL")]
     kernel: Option<Kernel>,
 
     /// Input sizes: 2^10..2^29, 2^20..2^24/4 (four steps per octave), 1000,2^20, or
@@ -170,8 +163,8 @@ pub struct BenchArgs {
     #[arg(long, value_name = "NUMBER", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
 
-    /// Make scanbox's pipelines anew in every round, in its order: where a driver puts their code changes a small scan
-    /// by up to 90 ns, and is then elsewhere in each round
+    /// Make scanbox's pipelines, and the library's, anew in every round, in its order: where a driver puts their code
+    /// changes a small scan by up to 90 ns, and is then elsewhere in each round. Take 30 rounds or more
     #[arg(long, conflicts_with_all = ["blocking", "dispatch", "show"])]
     renew_pipelines: bool,
 
@@ -188,7 +181,7 @@ pub struct BenchArgs {
     baseline: Vec<PathBuf>,
 
     /// Of the baselines, only these subjects, for example cub-scan,cuda-memcpy [default: all that they have]
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "baseline")]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     baseline_subjects: Vec<String>,
 
     /// The file to write [default: results/bench/DEVICE.csv]
@@ -216,7 +209,7 @@ pub struct BenchArgs {
 
     /// Measure nothing: show the rows of this benchmark again, with --format, --with, --plot; those of --sizes alone.
     /// Several files go with --summary devices and loses
-    #[arg(long, value_name = "FILE.csv", num_args = 1.., conflicts_with_all = ["configs", "from", "baseline", "out", "blocking"])]
+    #[arg(long, value_name = "FILE.csv", num_args = 1.., conflicts_with_all = MEASURING)]
     show: Vec<PathBuf>,
 
     #[command(flatten)]
@@ -257,10 +250,11 @@ pub fn run(args: &BenchArgs, tools: &Tools) -> anyhow::Result<Exit> {
         && args.baseline.is_empty()
         && !args.library.is_asked_for();
     if nobody && !args.blocking.is_asked_for() && !args.dispatch.is_asked_for() {
-        let message =
-            "nothing to compare: name configs, or take those of a sweep with --from, or give a --baseline";
+        let message = "nothing to compare: name configs, or take those of a sweep with --from or of a pack with \
+             --pack, or give a --baseline";
         return Err(UsageError(message.to_owned()).into());
     }
+    args.check_pack_alone()?;
     let (problem, operator) = args.problem.problem()?;
     let real = args.input.real(&problem)?;
     let pack = args.library.read()?;
@@ -288,10 +282,16 @@ pub fn run(args: &BenchArgs, tools: &Tools) -> anyhow::Result<Exit> {
     let others = others(&args.with, &sizes, &args.caches(), &problem, &device.device_api())?;
     let output = places.outputs.claim("--out", &path, OutputContent::Benchmark)?;
     introduce(&device, &sizes, &path)?;
+    if args.rounds == 1 {
+        note(
+            "one round does not show what changes from block to block, which no interval then has: take --rounds 5",
+        );
+    }
     pack.iter().for_each(|pack| pack.introduce(sizes.iter(), &problem, &device, &kernel_hash));
 
+    let lock = BenchFile::lock(&path, &sharing, &limits)?;
     let (worker, occupied) = sharing.occupy(worker, &mut command, &limits)?;
-    let mut file = BenchFile::create(&path, output)?;
+    let mut file = BenchFile::create(&path, output, lock)?;
     let supervision = Supervision { command, timeout: args.timeout, limits };
     let (computation, input) = computation_of(&selected, problem, real, args.seed, &device);
     let job = BenchJob {
@@ -355,7 +355,7 @@ pub fn run(args: &BenchArgs, tools: &Tools) -> anyhow::Result<Exit> {
         note(&format!("error: {error}"));
     }
     let records: Vec<Record> = measured.into_iter().chain(others).collect();
-    conclude(args, &records, &proof, &metadata, &baselines, supervised.end, &place, &places)?;
+    conclude(args, &records, &proof, &metadata, &baselines, supervised.end, place.as_deref(), &places)?;
     if supervised.end != End::Complete
         && let Some(during) = &supervised.set_up
     {
@@ -378,6 +378,23 @@ impl BenchArgs {
             name.push_str(".dispatch");
         }
         self.out.clone().unwrap_or_else(|| Path::new("results/bench").join(format!("{name}.csv")))
+    }
+
+    /// What is asked of configs has some.
+    fn check_pack_alone(&self) -> Result<(), UsageError> {
+        let alone = self.library.is_asked_for() && self.configs.is_empty() && self.from.is_none();
+        let asked = [
+            ("--against-push", self.against_push),
+            ("--scratch", self.scratch != [ScratchUse::Kept]),
+            ("--call-forms", self.forms.is_asked_for()),
+        ];
+        let Some((flag, _)) = asked.into_iter().find(|(_, is_asked)| alone && *is_asked) else {
+            return Ok(());
+        };
+        let message = format!(
+            "{flag} is of configs that are named or come by --from; the kernels of a pack are called as --uses says"
+        );
+        Err(UsageError(message))
     }
 
     fn sizes(
@@ -453,46 +470,4 @@ fn introduce(device: &DeviceProfile, sizes: &Sizes, path: &Path) -> anyhow::Resu
     }
     note(&format!("{}; rows go to {}", plural(sizes.iter().count(), "size"), path.display()));
     Ok(())
-}
-
-/// Prints and draws the rows. That nobody reads them is no error.
-#[expect(clippy::too_many_arguments, reason = "what a run was, and what came of it")]
-fn conclude(
-    args: &BenchArgs,
-    records: &[Record],
-    proof: &[Record],
-    metadata: &Metadata,
-    baselines: &[Greeting],
-    end: End,
-    place: &Path,
-    places: &Pictures,
-) -> anyhow::Result<()> {
-    let heats = heats(records, Clock::Steady);
-    let forms = timed_forms(records, Clock::Steady);
-    let library = library_differences(records);
-    let report = BenchReport { metadata, baselines, heats: &heats, forms: &forms, library: &library, end };
-    let written = if args.blocking.is_asked_for() {
-        print(&args.blocking.report(records, proof, metadata, end, &places.plots)?, args.format)
-    } else if args.dispatch.is_asked_for() {
-        print(&dispatch::report(metadata, records, end)?, args.format)
-    } else if args.summary == Some(VersusView::Devices) {
-        print_device(place, metadata, records, heats.clone(), args.format)?
-    } else if let Some(view) = args.summary {
-        print(&VersusReport { view, heats: &heats, problem: &metadata.problem }, args.format)
-    } else {
-        print(&report, args.format)
-    };
-    note(&match end {
-        End::Complete => format!("rows in {}", paste::path(place)),
-        End::Budget => format!("the budget is spent; {}", so_far(place)),
-        _ => format!("interrupted; {}", so_far(place)),
-    });
-    if let Some(output) = &places.plot {
-        draw(output, metadata, &heats).context("--plot")?;
-    }
-    answered(written, ())
-}
-
-fn so_far(place: &Path) -> String {
-    format!("the rows of the sizes that were finished are in {}", paste::path(place))
 }

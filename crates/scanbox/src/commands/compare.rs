@@ -51,7 +51,7 @@ pub struct CompareArgs {
     pub pairs: Option<PathBuf>,
 
     /// The same of earlier nights with this base, the first one first: tells what the device lost
-    #[arg(long, value_name = "FILE", requires = "pairs", num_args = 1..)]
+    #[arg(long, value_name = "FILE", num_args = 1..)]
     pub earlier: Vec<PathBuf>,
 
     /// How to write the answer: md for a comment on a change, json and csv for programs

@@ -17,7 +17,7 @@ use scanbox_runner::packed::PackVerdict;
 use scanbox_session::lock::Sharing;
 use scanbox_session::notes::note;
 use scanbox_session::pack::fresh::changed;
-use scanbox_session::pack::{PackMade, PackWish, TierLoss, Unpromised, UseSet, for_any_device};
+use scanbox_session::pack::{PackMade, PackWish, TierLoss, Unpromised, UseSet, bytes_of, for_any_device};
 use scanbox_session::pack_check::{self, PackChecked};
 use scanbox_session::tools::Tools;
 
@@ -96,7 +96,7 @@ pub struct PackArgs {
 
     /// With --show: where its kernels were compiled of other sources, compile what is in it again, and say what comes
     /// out otherwise
-    #[arg(long, requires = "show")]
+    #[arg(long)]
     again: bool,
 
     /// Run every kernel of a pack in every use on --device, through the library that programs have, and compare
@@ -105,11 +105,11 @@ pub struct PackArgs {
     check: Option<PathBuf>,
 
     /// The device for --check: index (see `scanbox devices`), name, UUID or PCI address
-    #[arg(long, default_value = "0", value_name = "DEVICE", requires = "check")]
+    #[arg(long, default_value = "0", value_name = "DEVICE")]
     device: String,
 
     /// How long one kernel may take in one use, with its pipelines
-    #[arg(long, value_name = "TIME", value_parser = parse_limit, default_value = "60s", requires = "check")]
+    #[arg(long, value_name = "TIME", value_parser = parse_limit, default_value = "60s")]
     timeout: Duration,
 
     /// How to write what is in it
@@ -301,7 +301,7 @@ pub fn exit_of(report: &PackTried<'_>) -> Exit {
 /// A pack whose code is what its hashes say.
 fn read(path: &Path) -> anyhow::Result<(Pack, usize)> {
     let name = path.display().to_string();
-    let bytes = std::fs::read(path).with_context(|| name.clone())?;
+    let bytes = bytes_of(path).with_context(|| name.clone())?;
     let pack = Pack::read(&bytes).with_context(|| name.clone())?;
     if let Some(place) = wrong_module_hash(&pack) {
         bail!("{name}: the code of module {place} is not what its hash says: have the pack written again");

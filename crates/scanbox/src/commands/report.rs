@@ -46,7 +46,7 @@ pub struct ReportArgs {
     plots: Option<PathBuf>,
 
     /// How the files of --plots look
-    #[arg(long, value_parser = words(PICTURE_STYLES), value_name = "STYLE", default_value = "screen", requires = "plots")]
+    #[arg(long, value_parser = words(PICTURE_STYLES), value_name = "STYLE", default_value = "screen")]
     style: PictureStyle,
 
     /// The heading of the page; without it, what was computed and where

@@ -43,7 +43,7 @@ pub struct SpaceArgs {
     compile: Option<PathBuf>,
 
     /// With --compile: for subgroups of these sizes, of those that the device offers [default: its own choice]
-    #[arg(long, value_name = "SIZES", value_delimiter = ',', requires = "compile")]
+    #[arg(long, value_name = "SIZES", value_delimiter = ',')]
     subgroup_sizes: Vec<u32>,
 
     /// Print a space file to start from, with a comment on everything that a space file may have

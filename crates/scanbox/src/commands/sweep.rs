@@ -101,7 +101,7 @@ pub struct SweepArgs {
     confirm: Option<u32>,
 
     /// Blocks of each of them
-    #[arg(long, value_name = "NUMBER", default_value_t = ROUNDS, requires = "confirm", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "NUMBER", default_value_t = ROUNDS, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
 
     /// The file to write, if it ends with .csv, else the folder for DEVICE.SPACE.csv
@@ -128,7 +128,7 @@ pub struct SweepArgs {
 
     /// With --retry-failed: measure a wrong config again with 1,000 calls of the timed path, compare each of 1,000 more
     /// calls, and verify every circumstance of `verify`. Only then its ok row counts. It may take 20 times --timeout
-    #[arg(long, requires = "retry_failed")]
+    #[arg(long)]
     prove: bool,
 
     #[command(flatten)]

@@ -58,10 +58,17 @@ fn what_cannot_be_timed_is_refused() {
     for (args, said) in [
         (
             &["--pack", PACK, "--uses", "line"][..],
-            "line at 1000: the pack has the scan, and no kernel for this use",
+            "line at 1000: the pack has the scan, and no kernel for this use of it; it has pushed",
         ),
+        (&["--pack", PACK, "--uses", "pushed", "--against-push"], "--against-push is of configs"),
+        (&["--pack", PACK, "--uses", "pushed", "--scratch", "stateless"], "--scratch is of configs"),
+        (&["--pack", PACK, "--uses", "pushed", "--call-forms", "total"], "--call-forms is of configs"),
+        (&["--pack", PACK, "--uses", "pushed", "--prove"], "--prove needs --blocking"),
         (&["--pack", PACK, "--uses", "pushed,total"], "only pushed, line, baked and n-on-device are timed"),
-        (&["--pack", PACK, "--uses", "pushed", "--op", "max"], "the pack has no such scan"),
+        (
+            &["--pack", PACK, "--uses", "pushed", "--op", "max"],
+            "the pack has no such scan; `scanbox pack --show`",
+        ),
         (&["b4.vec4.par.rake.wg256", "--call-forms", "library"], "--pack times what the library runs"),
         (&["b4.vec4.par.rake.wg256", "--promises", "progress"], "--pack"),
     ] {
@@ -70,7 +77,36 @@ fn what_cannot_be_timed_is_refused() {
     }
     let missing = bench(&place, &["--pack", "none.scanpack"], 1);
     assert!(missing.stderr.contains("--pack none.scanpack"), "{}", missing.stderr);
+    // It has no end.
+    let endless = bench(&place, &["--pack", "/dev/zero"], 1);
+    assert!(endless.stderr.contains("--pack /dev/zero"), "{}", endless.stderr);
     assert!(!Path::new(&place.folder().join("bench.csv")).exists());
+}
+
+/// What changes from block to block shows from two rounds on.
+#[test]
+fn one_round_bounds_nothing() {
+    for (rounds, bounded) in [("1", false), ("2", true)] {
+        let place = Place::in_memory("");
+        let args =
+            ["--pack", PACK, "--uses", "pushed", "--sizes", "1000", "--format", "json", "--rounds", rounds];
+        let ended = bench(&place, &args, 0);
+        let json: Value = serde_json::from_str(&ended.stdout).unwrap();
+        let library = json["library"].as_array().unwrap();
+        assert!(!library.is_empty());
+        assert!(library.iter().all(|one| one["most_ns"].is_number() == bounded), "{library:?}");
+        assert_eq!(ended.stderr.contains("one round does not show"), !bounded, "{}", ended.stderr);
+    }
+}
+
+#[test]
+fn it_is_said_that_pipelines_were_made_anew() {
+    for (flags, is_said) in [(&[][..], false), (&["--renew-pipelines"][..], true)] {
+        let place = Place::in_memory("");
+        let ended =
+            bench(&place, &[&["--pack", PACK, "--uses", "pushed", "--sizes", "1000"], flags].concat(), 0);
+        assert_eq!(ended.stdout.contains("made anew in each round"), is_said, "{}", ended.stdout);
+    }
 }
 
 /// Rows say a form, from which the build follows again.

@@ -58,11 +58,11 @@ pub struct BlockingArgs {
 
     /// Prove at the end that blocking blocks: configs without fallback run with half of the tiles blocked, at the
     /// smallest size, and must not give a right result
-    #[arg(long, requires = "blocking")]
+    #[arg(long)]
     prove: bool,
 
     /// Write the five plots to this folder, each as SVG and as CSV
-    #[arg(long, value_name = "FOLDER", requires = "blocking")]
+    #[arg(long, value_name = "FOLDER")]
     plots: Option<PathBuf>,
 }
 

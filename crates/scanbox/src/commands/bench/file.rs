@@ -1,7 +1,7 @@
 //! The file of a benchmark.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -20,8 +20,10 @@ use scanbox_runner::baseline::Greeting;
 use scanbox_runner::bench::BenchJob;
 use scanbox_runner::row::now_utc;
 use scanbox_runner::session::End;
+use scanbox_session::lock::{self, Sharing};
 use scanbox_session::notes::note;
 use scanbox_session::origin::this_tool;
+use scanbox_session::process::RunLimits;
 use scanbox_session::store::counts;
 use scanbox_session::supervise::Supervised;
 
@@ -35,23 +37,33 @@ pub struct BenchFile {
     output: Output,
     partial: PathBuf,
     appender: Appender,
+    /// Held until the end; the system lets go of it when the process ends, however it ends.
+    _lock: Option<File>,
     /// Those so far.
     pub records: Vec<Record>,
 }
 
 impl BenchFile {
-    /// Begins the rows. What is at their place has been looked at.
-    pub fn create(path: &Path, output: Output) -> anyhow::Result<Self> {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let elsewhere = || format!("{}; choose another place with --out", folder.display());
-        fs::create_dir_all(folder).with_context(elsewhere)?;
+    /// Takes the lock of a file, in a folder that is made where there is none.
+    ///
+    /// # Errors
+    /// When another run has it, or nothing can be made there.
+    pub fn lock(path: &Path, sharing: &Sharing, limits: &RunLimits<'_>) -> anyhow::Result<Option<File>> {
+        fs::create_dir_all(folder_of(path)).with_context(|| elsewhere(path))?;
+        lock::results_file(path, Some(sharing), limits)
+    }
+
+    /// Begins the rows. What is at their place has been looked at, and its lock is the caller's.
+    pub fn create(path: &Path, output: Output, lock: Option<File>) -> anyhow::Result<Self> {
         let partial = path.with_extension("csv.partial");
         match fs::remove_file(&partial) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error).with_context(elsewhere),
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(error).with_context(|| elsewhere(path));
+            }
             _ => {}
         }
-        let (appender, _) = Appender::open(&partial).with_context(elsewhere)?;
-        Ok(Self { path: path.to_owned(), output, partial, appender, records: Vec::new() })
+        let (appender, _) = Appender::open(&partial).with_context(|| elsewhere(path))?;
+        Ok(Self { path: path.to_owned(), output, partial, appender, _lock: lock, records: Vec::new() })
     }
 
     /// Adds a row.
@@ -70,18 +82,31 @@ impl BenchFile {
         }
     }
 
-    /// Gives the rows their place; those of a run that was cut short stay beside it. Says where they are.
-    pub fn finish(&self, metadata: &Metadata, end: End) -> anyhow::Result<PathBuf> {
+    /// Gives the rows their place; those of a run that was cut short stay beside it. Says where they are, if there are
+    /// any.
+    pub fn finish(&self, metadata: &Metadata, end: End) -> anyhow::Result<Option<PathBuf>> {
         self.appender.sync()?;
         if end != End::Complete {
-            return Ok(self.partial.clone());
+            if self.records.is_empty() {
+                let _ = fs::remove_file(&self.partial);
+                return Ok(None);
+            }
+            return Ok(Some(self.partial.clone()));
         }
         // Somebody may have put something there meanwhile; then the rows stay beside it.
         self.output.check().inspect_err(|_| self.leave())?;
         metadata.write(&Metadata::path_beside(&self.path))?;
         fs::rename(&self.partial, &self.path).with_context(|| self.path.display().to_string())?;
-        Ok(self.path.clone())
+        Ok(Some(self.path.clone()))
     }
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn elsewhere(path: &Path) -> String {
+    format!("{}; choose another place with --out", folder_of(path).display())
 }
 
 /// How the rows were made, in the format of sweeps: the space has sizes and no blocks.

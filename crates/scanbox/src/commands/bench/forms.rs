@@ -28,6 +28,11 @@ pub struct CallFormArgs {
 }
 
 impl CallFormArgs {
+    /// Whether any form was asked for.
+    pub fn is_asked_for(&self) -> bool {
+        !self.call_forms.is_empty()
+    }
+
     /// Adds the forms that configs have at a size.
     pub fn join(&self, selected: &mut Vec<Selected>, n: u64, problem: &Problem, device: &DeviceProfile) {
         let mut more = Vec::new();

@@ -8,6 +8,7 @@ use anyhow::Context;
 use clap::Args;
 use scanbox_kernels::catalog::{self, Variant};
 use scanbox_kernels::packing::wrong_module_hash;
+use scanbox_model::api::Api;
 use scanbox_model::call_form::CallForm;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::Problem;
@@ -17,7 +18,7 @@ use scanbox_pack::{ArgumentKind, CallTrait, CallUse, Pack, Promises};
 use scanbox_runner::bench::Selected;
 use scanbox_runner::subject::Subject;
 use scanbox_session::notes::note;
-use scanbox_session::pack::{UseSet, chosen};
+use scanbox_session::pack::{self, UseSet, chosen};
 use scanbox_session::protocol::LentPack;
 
 use crate::args::shipping::{promises, use_word};
@@ -31,21 +32,20 @@ pub struct LibraryArgs {
     #[arg(long, value_name = "PACK", conflicts_with_all = ["blocking", "dispatch", "show"])]
     pack: Option<PathBuf>,
 
-    /// How the library is called: pushed, line (each also with the line written before every call), baked; and each
-    /// with n-on-device too
+    /// How the library is called: pushed, line (which stays, and written before every call), baked; with n-on-device
+    /// among them, each of them also with the number of elements in memory, as pushed,n-on-device
     #[arg(
         long,
         value_name = "WORDS",
         value_delimiter = ',',
         value_parser = use_word,
-        default_value = "pushed,line",
-        requires = "pack"
+        default_value = "pushed,line"
     )]
     uses: Vec<CallTrait>,
 
     /// What the program promises of the device: none, or any of progress, workgroup-order, subgroup-progress,
     /// co-residency, joined by +
-    #[arg(long, value_name = "SET", value_parser = promises, default_value = "none", requires = "pack")]
+    #[arg(long, value_name = "SET", value_parser = promises, default_value = "none")]
     promises: Promises,
 }
 
@@ -79,7 +79,7 @@ impl LibraryArgs {
             return Err(UsageError(message).into());
         }
         let place = || format!("--pack {}", path.display());
-        let pack = Pack::read(&std::fs::read(path).with_context(place)?).with_context(place)?;
+        let pack = Pack::read(&pack::bytes_of(path).with_context(place)?).with_context(place)?;
         if let Some(module) = wrong_module_hash(&pack) {
             anyhow::bail!("{}: the code of module {module} is not what its hash says", place());
         }
@@ -117,6 +117,10 @@ impl PackTakingPart<'_> {
         problem: &Problem,
         device: &DeviceProfile,
     ) -> Result<(), UsageError> {
+        if device.api != Api::Vulkan {
+            let message = "--pack is of Vulkan: the library records its kernels, and none is in WGSL";
+            return Err(UsageError(message.to_owned()));
+        }
         let promised = self.args.promises;
         for call_use in UseSet::new(&self.args.uses).uses(problem) {
             let said = |why: String| {

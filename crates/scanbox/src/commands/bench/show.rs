@@ -3,28 +3,71 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use scanbox_analysis::bench::{Heat, heats};
+use anyhow::Context;
+use scanbox_analysis::bench::{Heat, heats, timed_forms};
 use scanbox_analysis::device_lines::{DeviceBenchmark, by_device, common_cache};
 use scanbox_analysis::identity::DeviceIdentity;
+use scanbox_analysis::library::library_differences;
 use scanbox_model::csv_file;
 use scanbox_model::metadata::Metadata;
 use scanbox_model::problem::ProblemDifference;
 use scanbox_model::record::{Clock, Record};
 use scanbox_model::sizes::Sizes;
+use scanbox_report::bench::BenchReport;
 use scanbox_report::document::Format;
-use scanbox_report::versus::VersusView;
+use scanbox_report::paste;
 use scanbox_report::versus::devices::DevicesReport;
+use scanbox_report::versus::{VersusReport, VersusView};
 use scanbox_runner::baseline::Greeting;
 use scanbox_runner::session::End;
 use scanbox_session::notes::note;
 
 use super::file::others;
-use super::pictures::Pictures;
-use super::{BenchArgs, conclude};
+use super::pictures::{Pictures, draw};
+use super::{BenchArgs, dispatch};
 use crate::answer::{answered, print};
 use crate::exit::{Exit, UsageError};
 use crate::inputs::{expect, once};
 use crate::output::Kind;
+
+/// What only a run has that measures, and --show would not heed.
+pub(super) const MEASURING: [&str; 35] = [
+    "configs",
+    "device",
+    "from",
+    "kernel",
+    "against_push",
+    "blocking",
+    "prove",
+    "plots",
+    "call_forms",
+    "pack",
+    "uses",
+    "promises",
+    "op",
+    "element",
+    "operator",
+    "mode",
+    "in_place",
+    "input",
+    "init",
+    "reverse",
+    "total",
+    "init_in_memory",
+    "scratch",
+    "rounds",
+    "renew_pipelines",
+    "warm_up",
+    "samples",
+    "baseline",
+    "baseline_subjects",
+    "out",
+    "seed",
+    "wait",
+    "share_device",
+    "budget",
+    "timeout",
+];
 
 /// What runs have measured, from the files that they wrote.
 pub(super) fn show(args: &BenchArgs, files: &[PathBuf]) -> anyhow::Result<Exit> {
@@ -42,6 +85,10 @@ pub(super) fn show(args: &BenchArgs, files: &[PathBuf]) -> anyhow::Result<Exit> 
 /// A file of a benchmark and the metadata beside it; its rows at some sizes.
 fn read(file: &Path, sizes: Option<&Sizes>) -> anyhow::Result<(Metadata, Vec<Record>)> {
     expect(file, "--show", &[Kind::Benchmark], "it shows what `scanbox bench` has measured")?;
+    if file.extension().is_some_and(|extension| extension == "partial") {
+        let message = "it has the rows of a benchmark that was cut short, which `scanbox export` reads";
+        return Err(UsageError(format!("--show {}: {message}", file.display())).into());
+    }
     let metadata = Metadata::read(&Metadata::path_beside(file))?;
     let found = csv_file::read(file)?;
     for warning in found.warnings(&file.display().to_string()) {
@@ -69,7 +116,7 @@ fn one(args: &BenchArgs, file: &Path) -> anyhow::Result<Exit> {
         .filter_map(|all| serde_json::from_value::<Vec<Greeting>>(all.clone()).ok())
         .flatten()
         .collect();
-    conclude(args, &records, &[], &metadata, &baselines, End::Complete, file, &places)?;
+    conclude(args, &records, &[], &metadata, &baselines, End::Complete, Some(file), &places)?;
     Ok(Exit::Done)
 }
 
@@ -147,4 +194,51 @@ fn identity(metadata: &Metadata, records: &[Record]) -> DeviceIdentity {
         uuid: metadata.device.uuid.clone(),
         ..of_row
     }
+}
+
+/// Prints and draws the rows. That nobody reads them is no error.
+#[expect(clippy::too_many_arguments, reason = "what a run was, and what came of it")]
+pub(super) fn conclude(
+    args: &BenchArgs,
+    records: &[Record],
+    proof: &[Record],
+    metadata: &Metadata,
+    baselines: &[Greeting],
+    end: End,
+    place: Option<&Path>,
+    places: &Pictures,
+) -> anyhow::Result<()> {
+    let heats = heats(records, Clock::Steady);
+    let forms = timed_forms(records, Clock::Steady);
+    let library = library_differences(records);
+    let report = BenchReport { metadata, baselines, heats: &heats, forms: &forms, library: &library, end };
+    let written = if args.blocking.is_asked_for() {
+        print(&args.blocking.report(records, proof, metadata, end, &places.plots)?, args.format)
+    } else if args.dispatch.is_asked_for() {
+        print(&dispatch::report(metadata, records, end)?, args.format)
+    } else if args.summary == Some(VersusView::Devices) {
+        print_device(place.unwrap_or(Path::new("")), metadata, records, heats.clone(), args.format)?
+    } else if let Some(view) = args.summary {
+        print(&VersusReport { view, heats: &heats, problem: &metadata.problem }, args.format)
+    } else {
+        print(&report, args.format)
+    };
+    let why = match end {
+        End::Complete => None,
+        End::Budget => Some("the budget is spent"),
+        _ => Some("interrupted"),
+    };
+    let place = place.map(paste::path);
+    note(&match (why, place) {
+        (None, place) => format!("rows in {}", place.unwrap_or_default()),
+        (Some(why), None) => format!("{why}; no size was finished"),
+        (Some(why), Some(place)) => format!(
+            "{why}; the rows of the sizes that were finished are in {place}, for `scanbox export`; the same command \
+             measures all sizes again"
+        ),
+    });
+    if let Some(output) = &places.plot {
+        draw(output, metadata, &heats).context("--plot")?;
+    }
+    answered(written, ())
 }
