@@ -17,7 +17,7 @@ pub fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>
         return write(&mut out).and_then(|()| out.flush());
     }
     let place = place(path);
-    let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = folder_of(&place);
     if !folder.is_dir() {
         let missing = format!("there is no folder {}", folder.display());
         return Err(io::Error::new(io::ErrorKind::NotFound, missing));
@@ -43,6 +43,12 @@ pub fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>
 /// As [`replace`].
 pub fn replace_text(path: &Path, text: &str) -> io::Result<()> {
     replace(path, |out| out.write_all(text.as_bytes()))
+}
+
+/// The folder that a file is in, or is to be in.
+#[must_use]
+pub fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Whether a path is written to, and not replaced: what is there is no file, or it is the name of an open one.

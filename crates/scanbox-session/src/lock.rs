@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use scanbox_model::device::DeviceProfile;
+use scanbox_model::whole_file::folder_of;
 use scanbox_runner::row::now_utc;
 
 use crate::device::replay_script;
@@ -131,15 +132,18 @@ impl Occupied {
     }
 }
 
-/// The lock of a results file, taken before anything in it is read.
+/// The lock of a results file, taken before anything in it is read, in a folder that is made where there is none.
 ///
 /// # Errors
-/// [`SessionError::InUse`], when another run writes it.
+/// [`SessionError::InUse`], when another run writes it; when the folder cannot be made.
 pub fn results_file(
     csv: &Path,
     sharing: Option<&Sharing>,
     limits: &RunLimits<'_>,
 ) -> anyhow::Result<Option<File>> {
+    let folder = folder_of(csv);
+    fs::create_dir_all(folder)
+        .with_context(|| format!("output folder {}; choose another with --out", folder.display()))?;
     let wait = sharing.and_then(|sharing| sharing.wait);
     take(&request_of_file(csv, wait), limits, &mut || {})
 }

@@ -11,7 +11,7 @@ mod repeated;
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::fs::{self, File};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -30,10 +30,9 @@ pub use self::before::{Before, FileSubject, OtherPlace, device_before, guarantee
 use self::journal::Journal;
 pub use self::journal::lasting;
 use crate::device::known_issues;
-use crate::lock::{self, Occupied, Sharing};
+use crate::lock::Occupied;
 use crate::notes::note;
 use crate::origin::this_tool;
-use crate::process::RunLimits;
 
 /// Between two waits for the disk.
 const SYNC_INTERVAL: Duration = Duration::from_secs(1);
@@ -93,21 +92,6 @@ pub struct SweepFile {
 }
 
 impl SweepFile {
-    /// Takes the lock of a sweep file, in a folder that is made where there is none.
-    ///
-    /// # Errors
-    /// When another run has it.
-    pub fn lock(
-        path: &Path,
-        sharing: Option<&Sharing>,
-        limits: &RunLimits<'_>,
-    ) -> anyhow::Result<Option<File>> {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        fs::create_dir_all(folder)
-            .with_context(|| format!("output folder {}; choose another with --out", folder.display()))?;
-        lock::results_file(path, sharing, limits)
-    }
-
     /// Opens or creates the files, whose lock the caller has. What they hold must be of the same device, driver,
     /// kernels, problem, shard and schema.
     ///

@@ -72,7 +72,7 @@ struct FileIdentity {
 
 impl FileIdentity {
     fn of(path: &Path) -> Self {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = whole_file::folder_of(path);
         let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
         let name = path.file_name().map_or(folder.clone(), |name| folder.join(name));
         Self { name: path.canonicalize().unwrap_or(name), identity: identity(path) }

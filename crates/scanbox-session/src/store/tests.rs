@@ -1,5 +1,6 @@
 //! Whatever byte the last run died at, the next one goes on: the files of a sweep are cut at every byte.
 
+use std::fs;
 use std::path::PathBuf;
 
 use scanbox_model::device::DeviceProfile;

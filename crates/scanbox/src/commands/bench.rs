@@ -49,6 +49,7 @@ use scanbox_report::document::Format;
 use scanbox_report::versus::VersusView;
 use scanbox_session::bench::{BenchTask, News};
 use scanbox_session::device::known_issues;
+use scanbox_session::lock;
 use scanbox_session::notes::note;
 use scanbox_session::origin::origin;
 use scanbox_session::probe::{self, guarantees};
@@ -289,7 +290,7 @@ pub fn run(args: &BenchArgs, tools: &Tools) -> anyhow::Result<Exit> {
     }
     pack.iter().for_each(|pack| pack.introduce(sizes.iter(), &problem, &device, &kernel_hash));
 
-    let lock = BenchFile::lock(&path, &sharing, &limits)?;
+    let lock = lock::results_file(&path, Some(&sharing), &limits)?;
     let (worker, occupied) = sharing.occupy(worker, &mut command, &limits)?;
     let mut file = BenchFile::create(&path, output, lock)?;
     let supervision = Supervision { command, timeout: args.timeout, limits };

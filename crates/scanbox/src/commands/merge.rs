@@ -22,9 +22,10 @@ use scanbox_model::record::{Record, Status};
 use scanbox_model::units::plural;
 use scanbox_report::document::Format;
 use scanbox_report::merge::{FleetRatios, MergeEnding};
+use scanbox_session::lock;
 use scanbox_session::notes::note;
 use scanbox_session::process::RunLimits;
-use scanbox_session::store::{RowKey, SweepFile, counts, point_key, row_key, rows_before};
+use scanbox_session::store::{RowKey, counts, point_key, row_key, rows_before};
 
 use self::plan::MergePlan;
 use crate::answer::{answered, print};
@@ -164,7 +165,7 @@ impl<'a> Claimed<'a> {
     /// When somebody writes it.
     fn new(output: &'a Output, path: &'a Path) -> anyhow::Result<Self> {
         let limits = RunLimits { stop: &AtomicBool::new(false), deadline: None };
-        let lock = SweepFile::lock(path, None, &limits)?;
+        let lock = lock::results_file(path, None, &limits)?;
         output.check()?;
         Ok(Self { output, path, _lock: lock })
     }

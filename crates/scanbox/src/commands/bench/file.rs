@@ -15,15 +15,14 @@ use scanbox_model::record::{Cache, Clock, Record, SCHEMA};
 use scanbox_model::row_rules::OWN_SUBJECT;
 use scanbox_model::sizes::Sizes;
 use scanbox_model::space::Space;
+use scanbox_model::whole_file::folder_of;
 use scanbox_report::paste;
 use scanbox_runner::baseline::Greeting;
 use scanbox_runner::bench::BenchJob;
 use scanbox_runner::row::now_utc;
 use scanbox_runner::session::End;
-use scanbox_session::lock::{self, Sharing};
 use scanbox_session::notes::note;
 use scanbox_session::origin::this_tool;
-use scanbox_session::process::RunLimits;
 use scanbox_session::store::counts;
 use scanbox_session::supervise::Supervised;
 
@@ -44,15 +43,6 @@ pub struct BenchFile {
 }
 
 impl BenchFile {
-    /// Takes the lock of a file, in a folder that is made where there is none.
-    ///
-    /// # Errors
-    /// When another run has it, or nothing can be made there.
-    pub fn lock(path: &Path, sharing: &Sharing, limits: &RunLimits<'_>) -> anyhow::Result<Option<File>> {
-        fs::create_dir_all(folder_of(path)).with_context(|| elsewhere(path))?;
-        lock::results_file(path, Some(sharing), limits)
-    }
-
     /// Begins the rows. What is at their place has been looked at, and its lock is the caller's.
     pub fn create(path: &Path, output: Output, lock: Option<File>) -> anyhow::Result<Self> {
         let partial = path.with_extension("csv.partial");
@@ -99,10 +89,6 @@ impl BenchFile {
         fs::rename(&self.partial, &self.path).with_context(|| self.path.display().to_string())?;
         Ok(Some(self.path.clone()))
     }
-}
-
-fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 fn elsewhere(path: &Path) -> String {

@@ -8,6 +8,7 @@ use scanbox_model::metadata::RunOutcome;
 use scanbox_model::record::Status;
 use scanbox_model::shard::{Shard, ShardOf};
 use scanbox_model::space::Enumeration;
+use scanbox_model::whole_file;
 use scanbox_report::paste;
 use scanbox_report::sweep::{RunCost, SweepEnding};
 use scanbox_runner::session::End;
@@ -117,7 +118,7 @@ fn merge_of_shards(path: &Path, shard: Option<&ShardOf>) -> Option<String> {
     let word = |index| Some(Shard::new(index, shard.count)?.file_word(shard.by));
     let own = word(shard.index)?;
     let sweep = stem.strip_suffix(&own)?.strip_suffix('.')?;
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = whole_file::folder_of(path);
     let files = std::fs::read_dir(folder).ok()?.flatten();
     let names: Vec<String> = files.map(|file| file.file_name().to_string_lossy().into_owned()).collect();
     let (mark, _) = ending.split_once('*').unwrap_or((&ending, ""));

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use scanbox_model::device::{DeviceKind, DeviceProfile};
 use scanbox_model::metadata::Metadata;
 use scanbox_model::units::plural;
+use scanbox_model::whole_file;
 
 /// The published sweeps of a GPU and of a device on the CPU: what is known where nothing else is.
 const PUBLISHED: [(&str, &str); 2] = [
@@ -91,7 +92,7 @@ pub fn estimate(
 
 /// What the rows of the device took in the largest other sweep of the folder.
 fn beside(path: &Path, device: &DeviceProfile) -> Option<(Rate, String)> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = whole_file::folder_of(path);
     let files = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
     let of_device = |file: PathBuf| {
         file.to_str()?.ends_with(".meta.json").then_some(())?;

@@ -9,12 +9,13 @@ use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::Record;
 use scanbox_model::space::Space;
+use scanbox_model::whole_file;
 use scanbox_report::paste;
 use scanbox_session::attempts::agreed::OtherShards;
 use scanbox_session::attempts::{Attempt, AttemptFolders, AttemptPreview};
-use scanbox_session::lock::Sharing;
+use scanbox_session::lock::{self, Sharing};
 use scanbox_session::process::RunLimits;
-use scanbox_session::store::{OtherPlace, SweepFile, rows_before};
+use scanbox_session::store::{OtherPlace, rows_before};
 use scanbox_session::system::try_to_write_in;
 
 /// Where the rows of a run are.
@@ -70,7 +71,7 @@ impl SweepPlace {
     pub fn lock(&mut self, sharing: &Sharing, limits: &RunLimits<'_>) -> anyhow::Result<Option<File>> {
         match &mut self.attempt {
             Some(attempt) => Ok(attempt.take_lock()),
-            None => SweepFile::lock(&self.path, Some(sharing), limits),
+            None => lock::results_file(&self.path, Some(sharing), limits),
         }
     }
 
@@ -154,7 +155,7 @@ pub fn is_file(out: &Path) -> bool {
 /// # Errors
 /// When it can be neither.
 pub fn check_folder(path: &Path) -> anyhow::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = whole_file::folder_of(path);
     let Some(existing) = folder.ancestors().find(|folder| folder.as_os_str().is_empty() || folder.exists())
     else {
         return Ok(());
