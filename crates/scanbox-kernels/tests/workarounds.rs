@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 use scanbox_kernels::catalog;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::plan::Shader;
+use scanbox_model::config::Parameter;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::known_issues::KnownIssues;
 use scanbox_model::problem::{Mode, Placement, Problem};
+use scanbox_model::safe_devices::Guarantee;
 use scanbox_testing::device::with_subgroups;
 use scanbox_testing::operator_files;
 
@@ -61,4 +63,40 @@ fn kernels_compile_without_them() {
     }
     let all: BTreeSet<String> = checked.map(|(switch, _)| switch.to_owned()).into_iter().collect();
     assert_eq!(all, switches());
+}
+
+/// How many instructions of a module reduce the integers of a subgroup to their sum.
+fn sums_of_subgroups(words: &[u32]) -> usize {
+    const SUM: u32 = 349; // OpGroupNonUniformIAdd: result type, result, scope, operation, value
+    const REDUCE: u32 = 0;
+    let (mut at, mut sums) = (5, 0);
+    while at < words.len() {
+        let (length, code) = (words[at] >> 16, words[at] & 0xffff);
+        sums += usize::from(code == SUM && words[at + 4] == REDUCE);
+        at += length as usize;
+    }
+    sums
+}
+
+#[test]
+fn persistent_kernels_that_nvidia_gets_wrong_reduce_by_shuffles_there_alone() {
+    const NVIDIA: u32 = 0x10de;
+    let compiler = Compiler::new(None, None).unwrap();
+    let rows = [
+        ("pers.b4.vec4.two.sub.shuffle.striped.wgid.early.baked.wg64.u2", true),
+        ("pers.b4.vec4.gather.sub.shuffle.striped.wgid.early.baked.wg64.u2", true),
+        ("pers.b4.vec4.gatherfall.sub.shuffle.striped.early.block.wg64.u2", true),
+        ("pers.b4.vec4.two.sub.shuffle.striped.wgid.early.block.wg64.u2", false),
+        ("pers.b4.vec4.gather.sub.shuffle.striped.wgid.early.wg64.u2", false),
+    ];
+    for (label, goes_round) in rows {
+        for vendor_id in [NVIDIA, 0x1002] {
+            let guarantees = Guarantee::VALUES.to_vec();
+            let device = DeviceProfile { vendor_id, guarantees, ..with_subgroups(32, true) };
+            let plan = catalog::plan(&label.parse().unwrap(), &Problem::default(), 1024, &device).unwrap();
+            let module = compiler.compile(&plan.passes[0].shader).unwrap();
+            let sums = sums_of_subgroups(&module.code.spirv().unwrap());
+            assert_eq!(sums == 0, goes_round && vendor_id == NVIDIA, "{label}, {vendor_id:#x}: {sums}");
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! The shader of a config: its root file and its defines.
 
+use scanbox_model::config::Arguments;
 use scanbox_model::parameters::{KERNEL_PARAMETERS, Scope};
 
 use super::constants::{define, one_row, operator_defines};
@@ -30,7 +31,8 @@ pub(super) fn shader(resolved: &Resolved<'_>) -> Shader {
     defines.extend(parameters.filter_map(|parameter| parameter.define_of(&resolved.runs)));
     defines.extend(problem.user().iter().flat_map(operator_defines));
     // NVIDIA's way round is one that lavapipe goes wrong on: shuffles at a rendezvous.
-    if kernel.family.entry().persistent && kernel.lookback.falls_back() && device.vendor_id != NVIDIA {
+    let goes_round = kernel.lookback.falls_back() || kernel.arguments == Arguments::Baked;
+    if kernel.family.entry().persistent && goes_round && device.vendor_id != NVIDIA {
         defines.push(("NVIDIA_REDUCTIONS_BESIDE_SHUFFLES", 0));
     }
     defines.push(("INT64", u32::from(device.int64_atomics)));

@@ -120,7 +120,7 @@ Element reduce_places(const Element x, const uint places) {
 }
 
 Element subgroup_reduce(const Element x) {
-#if defined(PERSISTENT) && FALLS_BACK && NVIDIA_REDUCTIONS_BESIDE_SHUFFLES
+#if defined(PERSISTENT) && (FALLS_BACK || ARGUMENTS == ARGUMENTS_BAKED) && NVIDIA_REDUCTIONS_BESIDE_SHUFFLES
     return reduce_places(x, SUBGROUP_SIZE);
 #else
     return SUBGROUP_REDUCE(x);
