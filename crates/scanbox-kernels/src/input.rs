@@ -5,7 +5,8 @@
 //!
 //! Random elements are such that what is lost, doubled or misplaced shows, for every operator and initial value, as far
 //! as an operator can show it (`draw`), and no order of combining rounds, overflows or underflows: sums of floats are
-//! of integers from -8 to 8 (their partial sums stay far below 2^24), factors are odd, or powers of two of either sign.
+//! of integers from -8 to 8 and few large ones (their partial sums stay below 2^22), factors are odd but for few, or
+//! powers of two of either sign. Minima and maxima have values on both sides of the middle of their type.
 //! Elements whose sums do round are an input of their own, [`InputKind::Real`]. Where an initial value decides about
 //! the whole answer there is no input ([`decided_by_init`]).
 
@@ -202,8 +203,9 @@ impl Input {
         let sums = match self.kind {
             InputKind::Ones => n,
             InputKind::Maximum => n.saturating_mul(8),
-            // Eight times the standard deviation of the sum of 2^31 random ones is below it.
-            _ => most / 8,
+            // Eight times the standard deviation of the sum of 2^31 small random ones is below an eighth; and the large
+            // ones, in any order.
+            _ => most / 8 + most / 32,
         };
         // What is added may have halves or quarters, and so many bits less before them.
         let exact = |scale: f64| {

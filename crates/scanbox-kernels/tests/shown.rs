@@ -319,3 +319,50 @@ fn inputs_of_integer_sums_stay_what_they_are() {
 
 const RANDOM_WORDS: ([u64; 4], [u64; 4]) =
     ([3_839_455_607, 3_203_108_257, 3_041_606_720, 1_489_729_965], [119, 161, 64, 173]);
+
+/// A kernel that takes numbers for those of another type, or loses a part of each, is right on numbers that look the
+/// same either way.
+#[test]
+fn numbers_of_every_kind_are_among_the_first_elements() {
+    const FIRST: u64 = 1 << 11;
+    // The top bit: of integers without a sign the upper half, of others what is below zero.
+    let is_upper = |problem: &Problem, bits: u64| bits >> (8 * problem.element().bytes() - 1) & 1 == 1;
+    let magnitude = |value: ElementValue| value.float().map_or(0.0, f64::abs);
+    for problem in problems().iter().filter(|problem| problem.init().is_none()) {
+        for seed in [INPUT.seed, INPUT.another(problem, FIRST).seed] {
+            let input = Input { seed, ..INPUT };
+            let elements: Vec<ElementValue> = (0..FIRST).map(|index| input.element(problem, index)).collect();
+            let mut running = problem.operator().identity(problem.element()).bits;
+            let answers: Vec<u64> = elements
+                .iter()
+                .map(|element| {
+                    running = combine(problem, running, element.bits);
+                    running
+                })
+                .collect();
+            let said = format!("{problem}, seed {seed:#x}");
+            match (problem.element().is_float(), problem.operator()) {
+                (_, Operator::Min | Operator::Max) => {
+                    for upper in [false, true] {
+                        let found = answers.iter().filter(|bits| is_upper(problem, **bits) == upper).count();
+                        assert!(found >= 100, "{said}: {found} answers on one side of the middle");
+                    }
+                }
+                (true, Operator::Add) => {
+                    let large = elements.iter().filter(|element| magnitude(**element) > 10_000.0).count();
+                    assert!(large >= 8, "{said}: {large} large terms");
+                }
+                (false, Operator::Mul) => {
+                    let even = elements.iter().filter(|element| element.bits & 1 == 0).count();
+                    assert!((2..=8).contains(&even), "{said}: {even} even factors");
+                    assert!(running.trailing_zeros() <= 8, "{said}: {running:#x}");
+                }
+                (false, Operator::Add | Operator::Xor) => {
+                    let upper = elements.iter().filter(|element| is_upper(problem, element.bits)).count();
+                    assert!((512..1536).contains(&upper), "{said}: {upper} elements in the upper half");
+                }
+                _ => {}
+            }
+        }
+    }
+}

@@ -39,9 +39,38 @@ pub enum CallForm {
 const MOST: u32 = 1 << 20;
 
 impl CallForm {
-    /// What may be written, for help and errors.
-    pub const WORDS: &str = "unchanged-line, updated-line, max-4 (or another number from 1), any-element, total, library, \
-         library-updated, library-length";
+    /// The words, and what they mean. One of them has a number, which may be another.
+    pub const WORDS: [(&str, &str); 8] = [
+        (
+            "unchanged-line",
+            "The line of arguments never changes. This flatters: the call finds it in a cache. Ordinary calls write the \
+             line of the next one.",
+        ),
+        (
+            "updated-line",
+            "A copy in the command buffer writes the line of arguments before each call, within the time, with the two \
+             barriers that it needs.",
+        ),
+        (
+            "max-4",
+            "The number of elements is in memory, and the call is laid out for 4 times as many. Any number from 1 on may \
+             stand there.",
+        ),
+        ("any-element", "Arrays may begin at any element, so that no access is one of a vector."),
+        ("total", "The call stores the total beside the scan."),
+        (
+            "library",
+            "The library that programs have records the call, out of a pack. Arguments in a line stay as they are.",
+        ),
+        (
+            "library-updated",
+            "The library records the call, and writes the line of arguments before it, within the time.",
+        ),
+        (
+            "library-length",
+            "The library records the call, which finds the number of elements in memory: as many as it is laid out for.",
+        ),
+    ];
 
     /// Whether a kernel may have such calls.
     #[must_use]
@@ -99,7 +128,8 @@ impl FromStr for CallForm {
             "library-length" => Ok(Self::LibraryLength),
             _ => text.strip_prefix("max-").and_then(factor).map(Self::Max).ok_or_else(|| {
                 let shown: String = text.chars().take(40).collect();
-                format!("`{shown}` is not a form of calls: {}", Self::WORDS)
+                let words: Vec<&str> = Self::WORDS.iter().map(|(word, _)| *word).collect();
+                format!("`{shown}` is not a form of calls: {}", words.join(", "))
             }),
         }
     }
@@ -125,10 +155,7 @@ mod tests {
 
     #[test]
     fn words_are_read_as_they_are_written() {
-        for text in ["unchanged-line", "updated-line", "max-1", "max-64", "any-element", "total"]
-            .into_iter()
-            .chain(["library", "library-updated", "library-length"])
-        {
+        for text in CallForm::WORDS.map(|(word, _)| word).into_iter().chain(["max-1", "max-64"]) {
             assert_eq!(text.parse::<CallForm>().map(|form| form.to_string()), Ok(text.to_owned()));
         }
         for text in ["", "max", "max-", "max-0", "max--4", "max-4.5", "max-99999999", "unchanged", "Total"] {

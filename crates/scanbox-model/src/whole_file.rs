@@ -19,8 +19,7 @@ pub fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>
     let place = place(path);
     let folder = folder_of(&place);
     if !folder.is_dir() {
-        let missing = format!("there is no folder {}", folder.display());
-        return Err(io::Error::new(io::ErrorKind::NotFound, missing));
+        return Err(missing(folder));
     }
     // A name that nobody has: what stands beside the file is left alone.
     let mut partial = tempfile::Builder::new();
@@ -35,6 +34,33 @@ pub fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>
     out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
     partial.persist(&place)?;
     Ok(())
+}
+
+/// Whether [`replace`] could write this file, as far as that can be known before: nothing is left there.
+/// `makes_folder`: whether its folder will be made, where there is none.
+///
+/// # Errors
+/// What the system says.
+pub fn try_place(path: &Path, makes_folder: bool) -> io::Result<()> {
+    if is_stream(path) {
+        return Ok(());
+    }
+    let place = place(path);
+    let folder = folder_of(&place);
+    if !folder.is_dir() && !makes_folder {
+        return Err(missing(folder));
+    }
+    let there = folder.ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("."));
+    tempfile::tempfile_in(there).map(drop).map_err(|error| {
+        io::Error::new(
+            error.kind(),
+            format!("nothing can be written to {} ({})", there.display(), error.kind()),
+        )
+    })
+}
+
+fn missing(folder: &Path) -> io::Error {
+    io::Error::new(io::ErrorKind::NotFound, format!("there is no folder {}", folder.display()))
 }
 
 /// The same with a text.

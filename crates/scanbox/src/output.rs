@@ -135,6 +135,8 @@ impl Outputs {
     ) -> anyhow::Result<Output> {
         let output = Output { path: path.to_owned(), option, content, held: self.held.clone() };
         output.check()?;
+        whole_file::try_place(path, output.makes_folder())
+            .with_context(|| format!("{}; choose another place with {option}", path.display()))?;
         if Kind::of(path).is_ok_and(|kind| kind != Kind::Stream) {
             let rows = matches!(
                 output.content,
@@ -159,6 +161,25 @@ impl Outputs {
 }
 
 impl Output {
+    /// Whether who writes the content makes its folder.
+    fn makes_folder(&self) -> bool {
+        match self.content {
+            OutputContent::Sweep
+            | OutputContent::Benchmark
+            | OutputContent::Merged
+            | OutputContent::Import
+            | OutputContent::KernelFile => true,
+            OutputContent::Page
+            | OutputContent::Picture
+            | OutputContent::Table(_)
+            | OutputContent::Pairs
+            | OutputContent::T4
+            | OutputContent::JsonRows
+            | OutputContent::CsvRows
+            | OutputContent::Pack => matches!(self.option, "--plots" | "--folder"),
+        }
+    }
+
     /// Whether the content may be written now.
     ///
     /// # Errors

@@ -271,6 +271,31 @@ fn every_output_leaves_alone_what_is_not_its_own() {
 }
 
 #[test]
+fn where_nothing_can_be_written_no_work_is_done() {
+    let sources = sources();
+    for case in cases() {
+        // Files of the system's own folder are made by nobody. A missing folder is made for rows, and for many files.
+        let is_made =
+            case.out != case.file || ["sweep", "benchmark", "merged", "import"].contains(&case.writes);
+        for (folder, may) in [("/proc", false), ("missing", is_made)] {
+            let place = Place::in_memory("");
+            copy(sources.folder(), place.folder());
+            let (out, before) = (format!("{folder}/{}", case.out), contents(place.folder()));
+            let ran = ended(place.scanbox(case.line).arg(&out).output().unwrap());
+            let who = format!("{} --{} {out}: {}", case.command, case.option, ran.stderr);
+            assert_eq!(ran.code, Some(i32::from(!may)), "{who}");
+            assert_eq!(place.folder().join(folder).join(case.file).exists(), may, "{who}");
+            if !may {
+                assert!(ran.stderr.contains(&format!("--{}", case.option)), "no way out: {who}");
+                assert!(ran.stderr.contains(folder), "where: {who}");
+                assert!(!ran.stderr.contains("compiling"), "work was done before it was refused: {who}");
+                assert!(contents(place.folder()) == before, "something was written: {who}");
+            }
+        }
+    }
+}
+
+#[test]
 fn no_input_is_an_output_however_it_is_spelled() {
     let sources = sources();
     for case in cases().iter().filter(|case| !case.input.is_empty()) {

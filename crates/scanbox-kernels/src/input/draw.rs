@@ -8,7 +8,7 @@
 
 use scanbox_model::problem::{Element, ElementValue, Operator, Problem};
 
-use super::heights::Heights;
+use super::heights::{Heights, LEAST_RECORD};
 use super::{bits, integer, no_number, random_bits};
 
 /// Octaves of an index below 2^32: elements 0 to 3, and one for each further bit.
@@ -18,8 +18,10 @@ const FEWEST_BITS: u32 = 8;
 /// Twos per octave among the factors of a product of floats, by the side of the seed, so that no prefix of the one is
 /// that of the other. All of them, and the largest initial value, are below 2^114.
 const TWOS_PER_OCTAVE: [u64; 2] = [2, 3];
-/// Heights of elements that beat the ones before them are above those of the others.
-const LEAST_RECORD: i64 = 129;
+/// Octaves of the index of which one place each has an even factor of an integer product, and the bits that a product
+/// has to have left for that: each costs one.
+const OCTAVES_PER_EVEN: u64 = 4;
+const BITS_FOR_EVENS: u32 = 24;
 
 /// Inputs with one value of this bit of the seed and inputs with the other one complement each other
 /// ([`super::Input::another`]).
@@ -29,18 +31,50 @@ const SIDE: u64 = 1 << 30;
 pub(super) fn draw(problem: &Problem, seed: u64, random: u64, index: u64) -> ElementValue {
     let (element, operator) = (problem.element(), problem.operator());
     match (element.is_float(), operator) {
-        (true, Operator::Add) => integer(element, ((random >> 32) % 17) as i64 - 8),
+        (true, Operator::Add) => integer(element, term(element, seed, random, index)),
         (true, Operator::Mul) => factor(element, seed, random, index),
         (_, Operator::Min | Operator::Max) => {
-            let beats = is_record(seed, index);
-            let height = if beats { LEAST_RECORD + (index >> 3) as i64 } else { (random & 255) as i64 - 127 };
-            Heights::of(problem).value(height, random as u32)
+            let heights = Heights::of(problem);
+            if is_record(seed, index) {
+                heights.record((index >> 3) as i64, random as u32)
+            } else {
+                heights.value((random & 255) as i64 - 127, random as u32)
+            }
         }
         (_, Operator::User) => no_number(element),
         (_, Operator::Add | Operator::Xor) => bits(element, random),
-        (_, Operator::Mul) => bits(element, random | 1 << 32 | 1),
+        (_, Operator::Mul) => {
+            let is_even =
+                bits_left(problem) >= BITS_FOR_EVENS && places(seed, index, OCTAVES_PER_EVEN, 1).is_some();
+            let lowest: u64 = if is_even { 2 } else { 1 };
+            bits(element, random & !(3 << 32 | 3) | lowest << 32 | lowest)
+        }
         (_, Operator::And | Operator::Or) => one_bit(problem, seed, index),
     }
+}
+
+/// A term of a sum of floats: a small integer, and once per octave of the index a large one, of either sign in turns,
+/// so that sums stay small.
+fn term(element: Element, seed: u64, random: u64, index: u64) -> i64 {
+    let small = ((random >> 32) % 17) as i64 - 8;
+    let large = match places(seed, index, 1, 1) {
+        Some(place) if place % 2 == 0 => large_term(element),
+        Some(_) => -large_term(element),
+        None => 0,
+    };
+    small + large
+}
+
+/// A large term of a sum of floats: all of them together, in any order, are below a thirty-second part of the largest
+/// integer up to which all are exact ([`super::Input::is_exact`]).
+fn large_term(element: Element) -> i64 {
+    if element == Element::F32 { 1 << 14 } else { 1 << 40 }
+}
+
+/// Bits of an integer product that depend on the elements.
+fn bits_left(problem: &Problem) -> u32 {
+    let width = 8 * problem.element().bytes();
+    width - problem.init().map_or(0, |init| init.bits.trailing_zeros().min(width))
 }
 
 /// An element that decides about everything behind it until the next one does, once per octave; else the identity.
@@ -49,7 +83,7 @@ pub(super) fn spike(problem: &Problem, seed: u64, index: u64) -> ElementValue {
     match operator {
         Operator::And | Operator::Or => one_bit(problem, !seed, index),
         _ if places(seed, index, 1, 1).is_some() => {
-            Heights::of(problem).value(LEAST_RECORD + (index >> 3) as i64 + octave(index) as i64, seed as u32)
+            Heights::of(problem).record((index >> 3) as i64 + octave(index) as i64, seed as u32)
         }
         _ => operator.identity(element),
     }
@@ -64,7 +98,6 @@ pub(super) fn next_record(problem: &Problem, index: u64) -> ElementValue {
 pub(super) fn decided_by_init(problem: &Problem, n: u64) -> Option<String> {
     let init = problem.init()?;
     let (element, operator) = (problem.element(), problem.operator());
-    let width = 8 * element.bytes();
     let reason = match operator {
         Operator::Min | Operator::Max => {
             let room = Heights::of(problem).room();
@@ -76,7 +109,7 @@ pub(super) fn decided_by_init(problem: &Problem, n: u64) -> Option<String> {
             (free < FEWEST_BITS).then(|| format!("it leaves {free} bits to the elements"))
         }
         Operator::Mul if !element.is_float() => {
-            let left = width - init.bits.trailing_zeros().min(width);
+            let left = bits_left(problem);
             (left < FEWEST_BITS).then(|| format!("of a product with it {left} bits depend on the elements"))
         }
         _ => None,

@@ -16,6 +16,14 @@ fn range(element: Element) -> (i64, i64) {
     }
 }
 
+/// The number from which on signed and unsigned comparisons differ, or numbers are positive.
+fn middle(element: Element) -> i64 {
+    match element {
+        Element::I32 | Element::I64 | Element::F32 | Element::F64 => 0,
+        _ => 1 << 31,
+    }
+}
+
 /// The number of a value; beyond the range of an infinity.
 fn number(value: ElementValue) -> i64 {
     let of_float = |is_negative: bool, magnitude: Option<u64>, shift: u32| match magnitude {
@@ -54,6 +62,15 @@ fn value(element: Element, number: i64, low: u32) -> ElementValue {
 /// Steps beside the place where heights begin that are there on either side of it.
 const MARGIN: i64 = 128;
 
+/// Heights of records are above those of other elements.
+pub(super) const LEAST_RECORD: i64 = MARGIN + 1;
+/// Ranks of records are below 2 to the power of this, and some more.
+const RANK_OCTAVES: u32 = 30;
+/// How many more.
+const MORE_RANKS: i64 = 32;
+/// Behind so many octaves of ranks records stand on the other side of the middle.
+const TO_MIDDLE: u32 = 5;
+
 /// Values that beat each other and the initial value: of a maximum the greater ones, of a minimum the smaller ones.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Heights {
@@ -85,6 +102,31 @@ impl Heights {
     pub fn value(&self, height: i64, low: u32) -> ElementValue {
         let (least, greatest) = range(self.element);
         value(self.element, (self.origin + self.step * height).clamp(least, greatest), low)
+    }
+
+    /// A value that beats all of lower rank, and those at heights below [`LEAST_RECORD`].
+    ///
+    /// Records go far: a comparison of numbers without a sign for such with one, or of floats as integers, is right as
+    /// long as all stand on one side of the middle of their type.
+    pub fn record(&self, rank: i64, low: u32) -> ElementValue {
+        self.value(LEAST_RECORD + rank + self.leaps(rank), low)
+    }
+
+    /// What records of this rank have beyond a step for each rank: to the middle of the type within few octaves of
+    /// ranks, and then on, the same for each octave, as far as there is room.
+    fn leaps(&self, rank: i64) -> i64 {
+        let steps = LEAST_RECORD + (1 << (RANK_OCTAVES - 1)) + MORE_RANKS;
+        let budget = (self.room() - steps).max(0);
+        let to_middle = (self.step * (middle(self.element) - self.origin)).clamp(0, budget);
+        let later = (budget - to_middle) / i64::from(RANK_OCTAVES - TO_MIDDLE);
+        let octave = (rank + 1).ilog2();
+        // In octaves from the first one, times the length of this one.
+        let part = |octaves: u32| (i64::from(octaves) << octave) + (rank + 1 - (1 << octave));
+        if octave < TO_MIDDLE {
+            to_middle * part(octave) / (i64::from(TO_MIDDLE) << octave)
+        } else {
+            to_middle + ((later * part(octave - TO_MIDDLE)) >> octave)
+        }
     }
 
     /// How high values go.

@@ -48,6 +48,9 @@ impl VulkanSession {
         call.aim(Binding::Input, source);
         call.aim(Binding::Output, target);
         let mut checks = self.checks(plan, false, target)?;
+        if plan.n > 0 && !plan.in_place() {
+            checks.extend(self.source_checks(plan, source)?);
+        }
         let turn = call.turns(1, &mut self.ledger)[0];
 
         let Self { commands, memory, limit, .. } = self;
@@ -94,6 +97,28 @@ impl VulkanSession {
             return Err(Failure::new(Status::WrongResult, reason));
         }
         Ok(plan.outputs() + GUARD_WORDS)
+    }
+
+    /// How to compare the copy of the input at `source`, which a call must not change, and the guards around it.
+    fn source_checks(&self, plan: &Plan, source: vk::DeviceAddress) -> Result<[Check; 2], Failure> {
+        let [input, _] = self.memory.input_and_expected(plan, false)?;
+        let check = |what, part: &Plan, place| -> Result<Check, Failure> {
+            let mut check = Check {
+                what,
+                poison: self.helper(&catalog::poison(part, &self.gpu.profile))?,
+                compare: self.helper(&catalog::compare(part, 0.0, &self.gpu.profile))?,
+            };
+            for helper in [&mut check.poison, &mut check.compare] {
+                helper.aim(Binding::Expected, input.address());
+                helper.aim(Binding::Output, place);
+            }
+            Ok(check)
+        };
+        let [copy, guard] = [plan.n, 0].map(|n| Plan { n, result: Expected::Copy, ..plan.clone() });
+        Ok([
+            check("the input and the guard behind it", &copy, source)?,
+            check("the guard in front of the input", &guard, source - GUARD_BYTES)?,
+        ])
     }
 
     /// How to compare what a call of this plan leaves, on the input that is loaded or the other one: its output at

@@ -3,6 +3,7 @@
 //! Needs `SCANBOX_TEST_DEVICE=1`; without it every test says that it is skipped. `SCANBOX_VALIDATION=1` turns on the
 //! validation layer, and then every test also asserts that it has nothing to say. One test runs at a time.
 
+mod any_element;
 mod comparisons;
 mod deterministic;
 mod device;

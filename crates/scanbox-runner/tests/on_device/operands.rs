@@ -13,7 +13,7 @@ use scanbox_model::problem::{Element, InitSource, Mode, Operator, Placement, Pro
 use scanbox_model::record::Cache;
 use scanbox_model::safe_devices::Guarantee;
 use scanbox_runner::backend::{Backend, ElementComparison};
-use scanbox_runner::twin::{self, Length};
+use scanbox_runner::twin::{self, Course, Length, TwinStep};
 use scanbox_runner::verify::describe;
 use scanbox_runner::vulkan::Vulkan;
 use scanbox_testing::operator_files::{example, of};
@@ -181,6 +181,18 @@ fn few_elements_are_one_row_of_a_persistent_kernel() {
             assert_eq!((found.mismatches, found.first, found.total), (0, None, None), "{what}");
             let twin = twin::run(device, &plan, Cache::Hot, SHORT);
             assert_eq!(twin.unwrap_or_else(|failure| panic!("{what}: {failure}")).reason, None, "{what}");
+            // Once for each kernel: there are many arrays.
+            if n == row && turn < OF_FEW.len() && !plan.is_baked() {
+                let steps = [TwinStep::Poison, TwinStep::Call, TwinStep::Compare];
+                let steps: Vec<TwinStep> = steps.into_iter().flat_map(|step| (0..5).map(step)).collect();
+                // Each call has arrays of its own: where they are told in a line, the call before passes it on.
+                let course =
+                    Course { cache: Cache::Cold, steps: &steps, per_submission: 1000, alternates: false };
+                let checked =
+                    device.twin(&plan, &course).unwrap_or_else(|failure| panic!("{what}: {failure}"));
+                let wrong: Vec<u64> = checked.iter().map(|call| call.mismatches).collect();
+                assert_eq!(wrong, [0; 5], "{what}, on arrays of its own");
+            }
             calls += 1;
         }
     }

@@ -7,7 +7,7 @@ use scanbox_kernels::plan::{BANK_WORDS, FIRST_TURN, Plan, ScratchContent, TICKET
 use scanbox_model::config::{Config, Lookback};
 use scanbox_model::device::DeviceKind;
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
-use scanbox_model::record::{Cache, Status};
+use scanbox_model::record::Cache;
 use scanbox_runner::backend::Backend;
 use scanbox_runner::measure::duration_ns;
 
@@ -336,60 +336,6 @@ fn a_maximum_that_is_not_kept_to_is_seen() {
         let plan = varied(&mut bench, label, &problem, 1000).unwrap();
         assert_eq!(bench.device().submit_varied(&plan, &[1000], 2).unwrap(), 0);
         assert!(bench.device().submit_varied(&plan, &[1001], 2).unwrap() > 0, "{label}");
-    }
-}
-
-/// Arrays begin at any element, and nothing around them is touched; where vectors may not be, that is said.
-#[test]
-fn arrays_begin_at_any_element() {
-    let Some(mut bench) = device() else { return };
-    for (label, placement) in [
-        ("b1.vec4.par.rake.wg64", Placement::OutOfPlace),
-        ("b3.vec4.seq.rake.wg64", Placement::InPlace),
-        ("b4.vec2.fallback.sub.striped.early.split.block.wg64", Placement::OutOfPlace),
-        ("b1.vec4.par.sub.striped.wg64", Placement::OutOfPlace),
-        ("b3.vec4.two.sub.shuffle.striped.early.split.clean.wg64", Placement::OutOfPlace),
-        ("b2.vec4.two.sub.striped.early.split.wg64", Placement::InPlace),
-        ("pers.b2.vec4.gather.sub.striped.early.wg64.u1", Placement::OutOfPlace),
-        ("pers.b3.vec4.gatherfall.sub.shuffle.striped.robin.early.split.wg32.u2", Placement::OutOfPlace),
-        ("redo.b2.vec4.none.sub.striped.wg64", Placement::OutOfPlace),
-        ("rts.b2.vec4.none.rake.block.wg64", Placement::OutOfPlace),
-        ("stp.b2.vec4.none.rake.wg64", Placement::InPlace),
-        ("one.b1.vec2.none.rake.wg64", Placement::OutOfPlace),
-    ] {
-        let Ok(config) = label.parse::<Config>() else { panic!("{label}") };
-        let problem =
-            Problem::new(Mode::Exclusive, Element::U32, Operator::Add, Some("7"), placement).unwrap();
-        let profile = bench.device().profile().clone();
-        if hangs(&config, &profile) {
-            continue;
-        }
-        let n = 3 * config.tile_elements() + 5;
-        // One more: the total of an exclusive scan.
-        bench.device().load(&problem, &RANDOM, n + 1).unwrap();
-        let plan_of = |variant| catalog::plan_variant(&config, variant, &problem, n, &profile);
-        let variant = Variant::default().at_any_element();
-        // By levels nobody stores a total.
-        let Ok(any) = plan_of(variant.with_total()).or_else(|_| plan_of(variant)) else { continue };
-        let plain = plan_of(Variant::default()).unwrap();
-        bench.prepare(&any);
-        bench.prepare(&plain);
-        let vectors = plain.alignment() > 4;
-        for begin in (0..16).map(|k| [k % 4, k / 4]) {
-            let compared = bench.device().verify_at(&any, begin);
-            let compared = compared.unwrap_or_else(|failure| panic!("{label} at {begin:?}: {failure}"));
-            assert!(compared >= n);
-            let lanes = plain.alignment() / 4;
-            let outcome = bench.device().verify_at(&plain, begin);
-            if vectors && begin.iter().any(|element| element % lanes != 0) {
-                let failure = outcome.unwrap_err();
-                assert_eq!(failure.status, Status::Unsupported, "{failure}");
-                assert!(failure.reason.contains("vector-alignment"), "{failure}");
-                assert!(failure.reason.contains("its variant for any element"), "{failure}");
-            } else {
-                outcome.unwrap_or_else(|failure| panic!("{label} at {begin:?}: {failure}"));
-            }
-        }
     }
 }
 

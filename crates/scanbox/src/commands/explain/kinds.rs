@@ -2,6 +2,7 @@
 
 use scanbox_analysis::metric::Metric;
 use scanbox_kernels::catalog::rules;
+use scanbox_model::call_form::CallForm;
 use scanbox_model::config::Parameter;
 use scanbox_model::nearest::nearest;
 use scanbox_model::parameters::{Declaration, LabelPart, PARAMETERS, PROPERTIES, Value, Values};
@@ -70,6 +71,13 @@ const KINDS: &[WordKind] = &[
         words: || {
             Selection::ALL.iter().map(|selection| plain(selection.word(), selection.meaning())).collect()
         },
+    },
+    WordKind {
+        one: "form of calls",
+        all: "forms",
+        text: "What calls of a benchmark are that differ from ordinary ones of the config: the column `call_form`.",
+        headings: ["form", "", "meaning"],
+        words: || CallForm::WORDS.iter().map(|(word, text)| plain(word, text)).collect(),
     },
     WordKind {
         one: "word of fleets",
