@@ -216,8 +216,20 @@ SCANBOX_HOST_DEVICE inline u64 value_of(Element element, i64 number, u32 low) {
     }
 }
 
-// The value at a height: those above 0 beat what a scan begins with, each of them those below it.
-SCANBOX_HOST_DEVICE inline u64 value_at_height(const Problem& problem, i64 height, u32 low) {
+// The number from which on signed and unsigned comparisons differ, or numbers are positive.
+SCANBOX_HOST_DEVICE inline i64 middle_of(Element element) {
+    return element == Element::u32 || element == Element::u64 ? i64{1} << 31 : 0;
+}
+
+// Values that beat each other and what a scan begins with.
+struct Heights {
+    Element element;
+    Range range;
+    i64 origin;
+    i64 step;
+};
+
+SCANBOX_HOST_DEVICE inline Heights heights_of(const Problem& problem) {
     const Range range = range_of(problem.element);
     const i64 step = problem.op == Operator::min ? -1 : 1;
     // Where nothing is given heights begin near the identity: 128 steps from it; of floats at 4 or -4.
@@ -228,9 +240,39 @@ SCANBOX_HOST_DEVICE inline u64 value_at_height(const Problem& problem, i64 heigh
         && problem.init != problem::identity_bits(problem.op, problem.element)) {
         origin = number_of(problem.element, problem.init);
     }
-    i64 number = origin + step * height;
+    return {problem.element, range, origin, step};
+}
+
+// The value at a height: those above 0 beat what a scan begins with, each of them those below it.
+SCANBOX_HOST_DEVICE inline u64 value_at_height(const Heights& heights, i64 height, u32 low) {
+    const Range range = heights.range;
+    i64 number = heights.origin + heights.step * height;
     number = number < range.least ? range.least : number > range.greatest ? range.greatest : number;
-    return value_of(problem.element, number, low);
+    return value_of(heights.element, number, low);
+}
+
+// What records of a rank have beyond a step for each rank.
+SCANBOX_HOST_DEVICE inline i64 leaps(const Heights& heights, i64 rank) {
+    constexpr i64 octaves_of_ranks = 30;
+    constexpr i64 octaves_to_middle = 5;
+    constexpr i64 steps = 129 + (i64{1} << (octaves_of_ranks - 1)) + 32;
+    const i64 room
+        = heights.step > 0 ? heights.range.greatest - heights.origin : heights.origin - heights.range.least;
+    const i64 budget = room > steps ? room - steps : 0;
+    const i64 distance = heights.step * (middle_of(heights.element) - heights.origin);
+    const i64 to_middle = distance < 0 ? 0 : distance < budget ? distance : budget;
+    const i64 later = (budget - to_middle) / (octaves_of_ranks - octaves_to_middle);
+    const u32 octave = log2_of(static_cast<u64>(rank + 1));
+    const i64 within = rank + 1 - (i64{1} << octave);
+    if (octave < octaves_to_middle) {
+        return to_middle * ((i64{octave} << octave) + within) / (octaves_to_middle << octave);
+    }
+    return to_middle + ((later * (((octave - octaves_to_middle) << octave) + within)) >> octave);
+}
+
+// A value that beats all of lower rank, and those at heights below 129.
+SCANBOX_HOST_DEVICE inline u64 record_of(const Heights& heights, i64 rank, u32 low) {
+    return value_at_height(heights, 129 + rank + leaps(heights, rank), low);
 }
 
 // Whether an element beats all before it.
@@ -259,6 +301,30 @@ SCANBOX_HOST_DEVICE inline u64 factor(Element element, u64 seed, u64 random, u64
     return integer(element, minus ? -magnitude : magnitude);
 }
 
+// Few even factors of integers, where a product has bits left for them.
+SCANBOX_HOST_DEVICE inline u64 whole_factor(const Problem& problem, u64 seed, u64 random, u64 index) {
+    const u32 width = 8 * static_cast<u32>(problem::bytes_of(problem.element));
+    const u32 zeros = problem.mode == problem::Mode::exclusive ? trailing_zeros(problem.init) : 0;
+    const u32 left = zeros < width ? width - zeros : 0;
+    u64 place = 0;
+    const bool is_even = left >= 24 && is_place(seed, index, 4, 1, place);
+    const u64 odd = u64{1} << 32 | 1;
+    return whole(problem.element, is_even ? (random & ~odd) | odd << 1 : random | odd);
+}
+
+// Sums of floats -----------------------------------------------------------------------------------------------------
+
+// A small integer, and once per octave of the index a large one, of either sign in turns.
+SCANBOX_HOST_DEVICE inline u64 term(Element element, u64 seed, u64 random, u64 index) {
+    i64 value = static_cast<i64>((random >> 32) % 17) - 8;
+    u64 place = 0;
+    if (is_place(seed, index, 1, 1, place)) {
+        const i64 large = element == Element::f32 ? i64{1} << 14 : i64{1} << 40;
+        value += place % 2 == 0 ? large : -large;
+    }
+    return integer(element, value);
+}
+
 // All ----------------------------------------------------------------------------------------------------------------
 
 SCANBOX_HOST_DEVICE inline u64 bits_at(const Problem& problem, u64 seed, u64 index) {
@@ -271,17 +337,18 @@ SCANBOX_HOST_DEVICE inline u64 bits_at(const Problem& problem, u64 seed, u64 ind
     }
     switch (problem.op) {
     case Operator::add:
-        return floats ? integer(element, static_cast<i64>((random >> 32) % 17) - 8) : whole(element, random);
+        return floats ? term(element, seed, random, index) : whole(element, random);
     case Operator::bit_xor:
         return whole(element, random);
     case Operator::mul:
         return floats ? factor(element, seed, random, index)
-                      : whole(element, random | u64{1} << 32 | 1);
+                      : whole_factor(problem, seed, random, index);
     case Operator::min:
     case Operator::max: {
-        const i64 height
-            = is_record(seed, index) ? 129 + static_cast<i64>(index >> 3) : static_cast<i64>(random & 255) - 127;
-        return value_at_height(problem, height, static_cast<u32>(random));
+        const Heights heights = heights_of(problem);
+        return is_record(seed, index)
+            ? record_of(heights, static_cast<i64>(index >> 3), static_cast<u32>(random))
+            : value_at_height(heights, static_cast<i64>(random & 255) - 127, static_cast<u32>(random));
     }
     default:
         return one_bit(problem, seed, index);

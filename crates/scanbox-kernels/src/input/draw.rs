@@ -46,8 +46,8 @@ pub(super) fn draw(problem: &Problem, seed: u64, random: u64, index: u64) -> Ele
         (_, Operator::Mul) => {
             let is_even =
                 bits_left(problem) >= BITS_FOR_EVENS && places(seed, index, OCTAVES_PER_EVEN, 1).is_some();
-            let lowest: u64 = if is_even { 2 } else { 1 };
-            bits(element, random & !(3 << 32 | 3) | lowest << 32 | lowest)
+            let odd: u64 = 1 << 32 | 1;
+            bits(element, if is_even { random & !odd | odd << 1 } else { random | odd })
         }
         (_, Operator::And | Operator::Or) => one_bit(problem, seed, index),
     }

@@ -69,14 +69,15 @@ fn what_a_call_at_any_element_writes_beside_its_output_is_found() {
     const FILE: &str = "stages/tile/load_store.glsl";
     const STORE: &str =
         "void store_tile(const uint tile, inout Vector items[BATCH_SIZE], const Element prefix) {\n";
-    let before =
-        "layout(buffer_reference, std430, buffer_reference_align = 4) buffer Beside { uint at[]; };\n";
+    let before = "#if INT64\n#define IN_FRONT(address) (address) - uint64_t(8)\n#else\n\
+                  #define IN_FRONT(address) (address) - uvec2(8u, 0u)\n#endif\n\
+                  layout(buffer_reference, std430, buffer_reference_align = 4) buffer Beside { uint at[]; };\n";
     for (place, found) in [
         ("params.source_address).at[0]", "the input and the guard behind it"),
         ("params.source_address).at[ELEMENTS + 1u]", "the input and the guard behind it"),
-        ("params.source_address - uint64_t(8)).at[0]", "the guard in front of the input"),
+        ("IN_FRONT(params.source_address)).at[0]", "the guard in front of the input"),
         ("params.target_address).at[ELEMENTS + 1u]", "the output and the guard behind it"),
-        ("params.target_address - uint64_t(8)).at[0]", "the guard in front of the output"),
+        ("IN_FRONT(params.target_address)).at[0]", "the guard in front of the output"),
     ] {
         let write: &'static str = format!(
             "{before}{STORE}    if (tile == 0u && invocation_rank() == 0u) {{ Beside({place} += 1u; }}\n"
