@@ -101,24 +101,33 @@ impl VulkanSession {
 
     /// How to compare the copy of the input at `source`, which a call must not change, and the guards around it.
     fn source_checks(&self, plan: &Plan, source: vk::DeviceAddress) -> Result<[Check; 2], Failure> {
-        let [input, _] = self.memory.input_and_expected(plan, false)?;
-        let check = |what, part: &Plan, place| -> Result<Check, Failure> {
-            let mut check = Check {
-                what,
-                poison: self.helper(&catalog::poison(part, &self.gpu.profile))?,
-                compare: self.helper(&catalog::compare(part, 0.0, &self.gpu.profile))?,
-            };
-            for helper in [&mut check.poison, &mut check.compare] {
-                helper.aim(Binding::Expected, input.address());
-                helper.aim(Binding::Output, place);
-            }
-            Ok(check)
-        };
+        let expected = self.memory.input_and_expected(plan, false)?[0].address();
         let [copy, guard] = [plan.n, 0].map(|n| Plan { n, result: Expected::Copy, ..plan.clone() });
         Ok([
-            check("the input and the guard behind it", &copy, source)?,
-            check("the guard in front of the input", &guard, source - GUARD_BYTES)?,
+            self.check("the input and the guard behind it", &copy, 0.0, expected, source)?,
+            self.check("the guard in front of the input", &guard, 0.0, expected, source - GUARD_BYTES)?,
         ])
+    }
+
+    /// How to compare what is at `place`, where `part` says how much of it there is.
+    fn check(
+        &self,
+        what: &'static str,
+        part: &Plan,
+        bound: f64,
+        expected: vk::DeviceAddress,
+        place: vk::DeviceAddress,
+    ) -> Result<Check, Failure> {
+        let mut check = Check {
+            what,
+            poison: self.helper(&catalog::poison(part, &self.gpu.profile))?,
+            compare: self.helper(&catalog::compare(part, bound, &self.gpu.profile))?,
+        };
+        for helper in [&mut check.poison, &mut check.compare] {
+            helper.aim(Binding::Expected, expected);
+            helper.aim(Binding::Output, place);
+        }
+        Ok(check)
     }
 
     /// How to compare what a call of this plan leaves, on the input that is loaded or the other one: its output at
@@ -135,17 +144,7 @@ impl VulkanSession {
                 0 => of_none,
                 _ => memory.input_and_expected(part, other)?[1].address(),
             };
-            let bound = self.error_bound(part);
-            let mut check = Check {
-                what,
-                poison: self.helper(&catalog::poison(part, &self.gpu.profile))?,
-                compare: self.helper(&catalog::compare(part, bound, &self.gpu.profile))?,
-            };
-            for helper in [&mut check.poison, &mut check.compare] {
-                helper.aim(Binding::Expected, expected);
-                helper.aim(Binding::Output, target);
-            }
-            Ok(check)
+            self.check(what, part, self.error_bound(part), expected, target)
         };
         let mut checks = Vec::new();
         if is_known || plan.result != Expected::Total {
