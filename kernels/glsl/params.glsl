@@ -124,6 +124,11 @@
 #if defined(COUNTED) && (COUNTED < 0 || COUNTED > 1)
 #error "COUNTED must be 0 or 1"
 #endif
+#ifndef LATE
+#define LATE 0
+#elif LATE < 0 || LATE > 1
+#error "LATE must be 0 or 1"
+#endif
 #if TILE_STATE == TILE_STATE_PACKED && (ELEMENT != ELEMENT_U32 || OPERATOR != OPERATOR_ADD)
 #error "TILE_STATE_PACKED is for sums of ELEMENT_U32"
 #endif

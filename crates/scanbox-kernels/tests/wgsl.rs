@@ -266,7 +266,8 @@ fn what_wgsl_has_not_is_a_rule() {
         ("b4.vec4.chain.sub.wg256", &all, true),
         ("pers.b4.vec4.gather.sub.early.wg128.u8", &all, true),
         ("rts.b4.vec4.none.sub.wg256", &all, false),
-        ("b4.vec4.fallback.sub.wg256", &with_subgroups(32, true), false),
+        ("b4.vec4.fallback.sub.wg256", &with_subgroups(32, true), true),
+        ("redo.b4.vec4.none.sub.wg256", &with_subgroups(32, true), false),
     ] {
         let config = label.parse().unwrap();
         let found = Circumstance::late(&config, &sum, 1 << 20, device);

@@ -158,7 +158,7 @@ const OF_KERNELS: &[RuleText] = &[
     ),
     (
         "late-workgroups",
-        "Only kernels in WGSL that pass totals on have a build whose workgroups are late.",
+        "Only kernels that pass totals on have a build whose workgroups are late.",
         "",
     ),
     (

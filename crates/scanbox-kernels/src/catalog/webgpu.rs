@@ -201,16 +201,8 @@ fn kernel_is_there(kernel: &Kernel) -> Result<(), Rejection> {
     Ok(())
 }
 
-/// Whether there is a variant for WebGPU, where the device is driven by that, and for it alone where it is one.
-pub(super) fn variant_is_there(
-    config: &Config,
-    variant: Variant,
-    device: &DeviceProfile,
-) -> Result<(), Rejection> {
-    if variant.late && !(device.api == Api::WebGpu && passes_totals_on(config.kernel.family)) {
-        let detail = "late workgroups: where workgroups pass totals on, by WebGPU";
-        return reject("late-workgroups", detail.to_owned());
-    }
+/// Whether there is a variant for WebGPU, where the device is driven by that.
+pub(super) fn variant_is_there(variant: Variant, device: &DeviceProfile) -> Result<(), Rejection> {
     let Variant { blocking, counted, late, .. } = variant;
     let has = Variant { blocking, counted, late, ..Variant::default() };
     if device.api != Api::WebGpu || variant == has {

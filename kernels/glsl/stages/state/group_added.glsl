@@ -55,7 +55,15 @@ GroupWord no_group() {
 
 uint64_t load_group_word(const uint place) {
     GroupStates groups = GroupStates(GROUPS_ADDRESS);
-    return atomicLoad(groups.at[place], gl_ScopeDevice, gl_StorageSemanticsNone, POLLED);
+    const uint64_t word = atomicLoad(groups.at[place], gl_ScopeDevice, gl_StorageSemanticsNone, POLLED);
+#if LATE
+    // Nobody has added, or half of the tiles have.
+    const uint early = earliness(place);
+    const uint64_t part = (word >> (GROUP_COUNT_BIT + 1u) << GROUP_COUNT_BIT) | uint64_t(EARLIER_VALUE);
+    return early == 0u ? word : early == 1u ? uint64_t(0) : part;
+#else
+    return word;
+#endif
 }
 
 #if ELEMENT_BYTES == 4

@@ -11,6 +11,8 @@ layout(buffer_reference, std430, buffer_reference_align = 4) buffer TileStates {
     StateWord at[];
 };
 
+#include "stages/state/late.glsl"
+
 StateWord state_word(const uint state, const Element value) {
     return (state << 30) | (value & PACKED_VALUE);
 }
@@ -22,3 +24,9 @@ uint word_state(const StateWord word) {
 Element word_value(const StateWord word) {
     return word & PACKED_VALUE;
 }
+
+#if LATE
+StateWord early_word(const StateWord word, const uint early, const uint index) {
+    return early == 0u ? word : 0u;
+}
+#endif

@@ -31,6 +31,8 @@ layout(buffer_reference, std430, buffer_reference_align = 8) buffer TileStates {
     PartWord at[];
 };
 
+#include "stages/state/late.glsl"
+
 uint part_place(const uint index, const uint part) {
     return in_rows(index, part, PARTS) * STATE_STRIDE;
 }
@@ -78,6 +80,11 @@ void clear_state_at(const uvec2 address, const uint index) {
 #endif
 
 StateWord insert_state(const uint tile, const uint state, const Element value) {
+#if LATE
+    if (is_lost(tile)) {
+        return load_state_at(STATES_ADDRESS, tile);
+    }
+#endif
     TileStates states = TileStates(STATES_ADDRESS);
     const StateWord word = state_word(state, value);
     StateWord before;
@@ -105,7 +112,11 @@ StateWord load_state_at(const uvec2 address, const uint index) {
         word.parts[part] =
             atomicLoad(states.at[part_place(index, part)], gl_ScopeDevice, gl_StorageSemanticsNone, POLLED);
     }
+#if LATE
+    return early_word(word, earliness(index), index);
+#else
     return word;
+#endif
 }
 
 uint word_state(const StateWord word) {
@@ -128,3 +139,20 @@ Element word_value(const StateWord word) {
     }
     return element_of_words(words);
 }
+
+#if LATE
+// Of a state that is not whole the parts are what they are: others may be under way to it.
+StateWord early_word(const StateWord word, const uint early, const uint index) {
+    StateWord seen = word;
+    const bool whole = word_state(word) != INVALID;
+    [[unroll]] for (uint part = 0u; part < PARTS; ++part) {
+        const bool is_one = part == index % PARTS;
+        if (early == 1u || (early == 2u && !is_one)) {
+            seen.parts[part] = (PartWord(EARLIER_TAG) << PART_BITS) | PartWord(EARLIER_VALUE);
+        } else if (early == 3u && is_one && whole) {
+            seen.parts[part] ^= PartWord(AGGREGATE ^ INCLUSIVE) << PART_BITS;
+        }
+    }
+    return seen;
+}
+#endif

@@ -17,6 +17,7 @@
 // else is passed between workgroups. The epoch stands in the highest bits of a word and the state below it, so words
 // are ordered as numbers: a later epoch is greater than an earlier one, INCLUSIVE than AGGREGATE than INVALID. A
 // maximum never takes a state back. Loads are atomic and volatile: others could be hoisted out of a polling loop.
+// Builds with LATE workgroups publish less, and see less (stages/state/late.glsl).
 // STATE_STRIDE: words from one state to the next, 1 being the densest.
 
 #define POLLED (gl_SemanticsRelaxed | gl_SemanticsVolatile)
@@ -54,6 +55,11 @@ void clear_state_at(const uvec2 address, const uint index) {
 #endif
 
 StateWord insert_state(const uint tile, const uint state, const Element value) {
+#if LATE
+    if (is_lost(tile)) {
+        return load_state_at(STATES_ADDRESS, tile);
+    }
+#endif
     TileStates states = TileStates(STATES_ADDRESS);
     return atomicMax(states.at[tile * STATE_STRIDE], state_word(state, value), gl_ScopeDevice, gl_StorageSemanticsNone,
                      gl_SemanticsRelaxed);
@@ -65,12 +71,22 @@ bool was_invalid(const StateWord before) {
 
 StateWord load_state_at(const uvec2 address, const uint index) {
     TileStates states = TileStates(address);
+#if LATE
+    const StateWord word = atomicLoad(states.at[index * STATE_STRIDE], gl_ScopeDevice, gl_StorageSemanticsNone, POLLED);
+    return early_word(word, earliness(index), index);
+#else
     return atomicLoad(states.at[index * STATE_STRIDE], gl_ScopeDevice, gl_StorageSemanticsNone, POLLED);
+#endif
 }
 
 #endif
 
 void publish(const uint tile, const uint state, const Element value) {
+#if LATE
+    if (is_withheld(tile, state)) {
+        return;
+    }
+#endif
     publish_at(STATES_ADDRESS, tile, state, value);
 }
 

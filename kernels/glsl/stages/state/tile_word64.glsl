@@ -17,6 +17,8 @@ layout(buffer_reference, std430, buffer_reference_align = 8) buffer TileStates {
     StateWord at[];
 };
 
+#include "stages/state/late.glsl"
+
 StateWord state_word(const uint state, const Element value) {
     return (uint64_t((EPOCH << 2) | state) << 32) | uint64_t(element_word(value));
 }
@@ -29,3 +31,9 @@ uint word_state(const StateWord word) {
 Element word_value(const StateWord word) {
     return element_of_word(uint(word));
 }
+
+#if LATE
+StateWord early_word(const StateWord word, const uint early, const uint index) {
+    return early == 0u ? word : (uint64_t(EARLIER_TAG) << 32) | uint64_t(EARLIER_VALUE);
+}
+#endif

@@ -126,7 +126,8 @@ fn load_state(tile: u32) -> TileState {
     let early = earliness(tile);
     if (early == 1u) { low = before; }
     if (early == 1u || early == 2u) { high = before; }
-    if (early == 3u) { low ^= (AGGREGATE ^ INCLUSIVE) << 16u; }
+    // Of a state that is not whole both are what they are: others may be under way to it.
+    if (early == 3u && (low >> 16u) == (high >> 16u)) { low ^= (AGGREGATE ^ INCLUSIVE) << 16u; }
 #endif
     return decoded(low, high);
 }

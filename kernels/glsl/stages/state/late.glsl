@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Stage: late. Workgroups that are late beyond all measure, in builds that are made for it (LATE); nothing in others.
+// Where workgroups run one after the other, as software devices have them, nobody waits for a state otherwise, and
+// nobody looks further than to the tile before its own.
+//
+// is_withheld(tile, state): whether the owner of a tile never publishes this: the inclusive prefixes of 63 in 64 tiles,
+//   so that lookbacks are long; where others stand in for a tile, the totals of 3 in 4 too.
+// is_lost(tile): whether what is inserted for a tile never gets there: 1 in 64.
+// earliness(index): what keeps a look from the state with that index; 0: nothing. The first looks of an invocation come
+//   early: of four in a row, one at least sees all that is there, and the others what was there before this call, parts
+//   of a state, or parts of two. As many looks behind them see all, so that some see the whole of a window. Where others
+//   stand in for a tile, one in 128 is never seen, so that it is there when somebody inserts it.
+// EARLIER_TAG, EARLIER_VALUE: epoch and state of what was there before this call, an inclusive prefix, and its value.
+// Shared bytes: 0. Barriers: 0.
+
+#if LATE
+
+const uint EARLY_LOOKS = 16u;  // in a row, and as many that are not
+
+uint private_looks = 0u;
+
+uint earliness(const uint index) {
+#if FALLS_BACK
+    if (index % 128u == 63u) {
+        return 1u;
+    }
+#endif
+    private_looks += 1u;
+    const bool sees_all = private_looks / EARLY_LOOKS % 2u == 1u || private_looks % 4u == 0u;
+    return sees_all ? 0u : (index + private_looks) % 4u;
+}
+
+bool is_withheld(const uint tile, const uint state) {
+#if FALLS_BACK
+    if (state == AGGREGATE || tile == 0u) {
+        return tile % 4u != 3u;
+    }
+#endif
+    return LOOKBACK != LOOKBACK_CHAIN && state == INCLUSIVE && tile != 0u && tile % 64u != 63u;
+}
+
+bool is_lost(const uint tile) {
+    return tile % 64u == 1u;
+}
+
+// Where calls find zeros, nothing was there.
+#if RESET == RESET_EPOCH || RESET == RESET_TURN
+#define EARLIER_TAG (((EPOCH - 1u) << 2) | INCLUSIVE)
+#define EARLIER_VALUE 0x2345u
+#else
+#define EARLIER_TAG 0u
+#define EARLIER_VALUE 0u
+#endif
+
+// What a look sees of a word that it comes too early for.
+StateWord early_word(const StateWord word, const uint early, const uint index);
+// Insertions that are lost look instead.
+StateWord load_state_at(const uvec2 address, const uint index);
+
+#endif
