@@ -8,14 +8,20 @@
 // is_lost(tile): whether what is inserted for a tile never gets there: 1 in 64.
 // earliness(index): what keeps a look from the state with that index; 0: nothing. The first looks of an invocation come
 //   early: of four in a row, one at least sees all that is there, and the others what was there before this call, parts
-//   of a state, or parts of two. As many looks behind them see all, so that some see the whole of a window. Where others
-//   stand in for a tile, one in 128 is never seen, so that it is there when somebody inserts it.
+//   of a state, or parts of two. Those behind them see all, so often that one sees a whole window, and that patience
+//   with the tile that is missing ends. Where others stand in for a tile, one in 128 is never seen: it is there when
+//   somebody inserts it.
 // EARLIER_TAG, EARLIER_VALUE: epoch and state of what was there before this call, an inclusive prefix, and its value.
 // Shared bytes: 0. Barriers: 0.
 
 #if LATE
 
-const uint EARLY_LOOKS = 16u;  // in a row, and as many that are not
+const uint EARLY_LOOKS = 16u;  // in a row
+#if FALLS_BACK
+const uint ALL_LOOKS = EARLY_LOOKS + MAX_SPINS;  // in a row
+#else
+const uint ALL_LOOKS = EARLY_LOOKS;
+#endif
 
 uint private_looks = 0u;
 
@@ -26,7 +32,7 @@ uint earliness(const uint index) {
     }
 #endif
     private_looks += 1u;
-    const bool sees_all = private_looks / EARLY_LOOKS % 2u == 1u || private_looks % 4u == 0u;
+    const bool sees_all = private_looks % (EARLY_LOOKS + ALL_LOOKS) >= EARLY_LOOKS || private_looks % 4u == 0u;
     return sees_all ? 0u : (index + private_looks) % 4u;
 }
 
