@@ -172,6 +172,17 @@ fn garbage_is_what_the_reset_has_to_bear() {
     let plan = plan("b1.vec4.par.rake.wg64");
     assert_eq!(Circumstance::NewMemory.garbage(&plan), Some(Garbage::InNewMemory(10)));
     assert_eq!(Circumstance::Again.garbage(&plan), None);
+    assert_eq!(Circumstance::InARow.garbage(&plan), None);
+    for (label, bits) in [("turn.wg64", 30), ("split.turn.wg64", 14), ("split.block.wg64", 14)] {
+        let plan =
+            catalog::plan(&config(&format!("b1.vec4.par.rake.{label}")), &Problem::default(), 1000, &device);
+        let garbage = Circumstance::InARow.garbage(&plan.unwrap()).unwrap();
+        assert_eq!(
+            (garbage.turn(), garbage.word(), garbage.from()),
+            (Some((1 << bits) - 2), 0, 0),
+            "{label}"
+        );
+    }
     assert_eq!(Circumstance::Surplus.plan(&plan, &device).passes[0].workgroups, 4 + 13);
     assert_eq!(Circumstance::Garbage.plan(&plan, &device), plan);
     // Where all workgroups have to run at the same time there are no more than fit.

@@ -48,6 +48,9 @@ pub struct VerifyEnding {
     pub seconds: BTreeMap<String, f64>,
     /// Workers that were replaced.
     pub workers_replaced: u32,
+    /// Those of them that crashed while no config ran, behind one that had come to its end and may have left something
+    /// broken.
+    pub workers_crashed: u32,
     /// Why it ended.
     pub end: End,
     /// The exit code of the command.
@@ -140,7 +143,11 @@ impl VerifyEnding {
         }
         writeln!(out, "time       {:.1} s", self.seconds.get("total").copied().unwrap_or(0.0))?;
         if self.workers_replaced > 0 {
-            writeln!(out, "workers    {} replaced", self.workers_replaced)?;
+            let crashed = match self.workers_crashed {
+                0 => String::new(),
+                crashed => format!(", {crashed} of them crashed between configs"),
+            };
+            writeln!(out, "workers    {} replaced{crashed}", self.workers_replaced)?;
         }
         let during = set_up_words(self.set_up.as_deref());
         match self.end {

@@ -406,6 +406,7 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
         for circumstance in Circumstance::ALL {
             (self.observer)(VerifyEvent::Calling { n, circumstance }).map_err(Ended::ByObserver)?;
             if circumstance == Circumstance::InARow {
+                self.scribble(&plan, circumstance).map_err(|failure| failed(failure, Some(circumstance)))?;
                 let twin =
                     twin::run_alone(self.session.backend, &plan, Length::alone(call_ns), self.alternates)
                         .map_err(|failure| failed(failure, Some(circumstance)))?;
@@ -478,10 +479,12 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
         }
     }
 
+    fn scribble(&mut self, plan: &Plan, circumstance: Circumstance) -> Result<(), Failure> {
+        circumstance.garbage(plan).map_or(Ok(()), |garbage| self.session.backend.scribble_scratch(garbage))
+    }
+
     fn call(&mut self, plan: &Plan, circumstance: Circumstance) -> Result<ElementComparison, Failure> {
-        if let Some(garbage) = circumstance.garbage(plan) {
-            self.session.backend.scribble_scratch(garbage)?;
-        }
+        self.scribble(plan, circumstance)?;
         let plan = circumstance.plan(plan, self.session.backend.profile());
         verify(self.session.backend, &plan)
     }

@@ -155,6 +155,9 @@ pub struct Supervised {
     pub seconds: BTreeMap<String, f64>,
     /// Workers that had to be replaced.
     pub replaced: u32,
+    /// Those of them that were ended by nobody else while no config ran, behind one that had come to its end: it may
+    /// have left something broken.
+    pub crashed: u32,
     /// Configs that came to their end.
     pub finished: u64,
     /// What was going on when the run had to stop, where that was before its first config.
@@ -166,7 +169,15 @@ pub struct Supervised {
 impl Supervised {
     /// A run that had to stop before it had a worker.
     pub(crate) fn stopped(end: End) -> Self {
-        Self { end, seconds: BTreeMap::new(), replaced: 0, finished: 0, set_up: None, trouble: None }
+        Self {
+            end,
+            seconds: BTreeMap::new(),
+            replaced: 0,
+            crashed: 0,
+            finished: 0,
+            set_up: None,
+            trouble: None,
+        }
     }
 
     /// This run and the one after it.
@@ -178,6 +189,7 @@ impl Supervised {
         Self {
             end: next.end,
             replaced: self.replaced + next.replaced,
+            crashed: self.crashed + next.crashed,
             finished: self.finished + next.finished,
             set_up: self.set_up,
             trouble: next.trouble,
@@ -219,17 +231,19 @@ impl Supervision<'_> {
             announced: false,
             told_laws: false,
             finished: 0,
+            last: None,
             replaced: 0,
+            crashed: 0,
         };
         let (end, trouble) = match shift.run_all(worker)? {
             Left::Done(end) => (end, None),
             Left::Replace => (End::Complete, None),
             Left::GiveUp(why) => (End::DeviceUnusable, Some(why)),
         };
-        let Shift { mut seconds, doing, announced, finished, replaced, .. } = shift;
+        let Shift { mut seconds, doing, announced, finished, replaced, crashed, .. } = shift;
         seconds.insert("total".to_owned(), started.elapsed().as_secs_f64());
         let early = !announced && matches!(end, End::Budget | End::Interrupted);
-        Ok(Supervised { end, seconds, replaced, finished, set_up: early.then_some(doing), trouble })
+        Ok(Supervised { end, seconds, replaced, crashed, finished, set_up: early.then_some(doing), trouble })
     }
 }
 
@@ -250,7 +264,10 @@ struct Shift<'a> {
     told_laws: bool,
     /// Configs that came to their end.
     finished: u64,
+    /// The last one that this worker ran.
+    last: Option<SubjectKey>,
     replaced: u32,
+    crashed: u32,
 }
 
 /// What a worker is at.
@@ -296,6 +313,7 @@ impl Shift<'_> {
             device_lock: self.supervision.command.device_lock.clone(),
         });
         let mut in_flight: Option<InFlight> = None;
+        self.last = None;
         let mut limit = SETUP_LIMIT;
         let mut since = Instant::now();
         let mut awake = Instant::now();
@@ -350,7 +368,7 @@ impl Shift<'_> {
                     }
                 }
                 Ok(Message::Finished(product)) => {
-                    in_flight = None;
+                    self.last = in_flight.take().map(|in_flight| in_flight.key);
                     (limit, since) = (SETUP_LIMIT, Instant::now());
                     "no config was in flight".clone_into(&mut self.doing);
                     self.broken = 0;
@@ -441,7 +459,10 @@ impl Shift<'_> {
             let _ = self.supervision.limits.pause(SETTLE);
         }
         let Some(InFlight { key, call }) = in_flight else {
-            return self.broke(&format!("the worker ended ({how}) while {}", self.doing));
+            let what = format!("the worker ended ({how}) while {}", self.doing);
+            let Some(last) = self.last.take().filter(|_| signal.is_none()) else { return self.broke(&what) };
+            self.crashed += 1;
+            return self.broke(&format!("{what}, behind {} at {} elements", last.subject.label(), last.n));
         };
         let outcome = match signal {
             // On request, whether the worker or its supervisor heard it first.

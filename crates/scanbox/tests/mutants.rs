@@ -2,6 +2,8 @@
 //!
 //! One copy of the kernel sources has all of them, each for a batch size of its own. Batch sizes 1 and 4 are healthy.
 
+mod hidden;
+
 use std::fs;
 use std::path::Path;
 
@@ -241,98 +243,6 @@ fn a_verification_finds_what_keeps_an_answer() {
         "{answer:#}"
     );
     assert_eq!(answer["configs_by_status"]["ok"], 2, "{answer:#}");
-}
-
-/// Software devices run workgroups in order: that nobody waits for what is there hides all of these, but for the build
-/// whose workgroups are late.
-#[test]
-fn a_verification_finds_what_workgroups_in_order_hide() {
-    // A file, what stands there, what is to stand there for one batch size, a config that meets it.
-    const HIDDEN: [(&str, &str, &str, &str); 10] = [
-        // States of other calls.
-        (
-            "stages/state/tile_word64.glsl",
-            "(tag >> 2) == EPOCH ?",
-            "(tag >> 2) == EPOCH || BATCH_SIZE == 2 ?",
-            "b2.vec4.gather.sub.word64.wg32",
-        ),
-        // Half a state, or halves of two.
-        (
-            "stages/state/tile_parts.glsl",
-            "part_tag(word.parts[part]) == tag;",
-            "(part_tag(word.parts[part]) == tag || BATCH_SIZE == 3);",
-            "b3.vec4.par.sub.split.wg32",
-        ),
-        // A group whose tiles have not all added.
-        (
-            "stages/state/group_added.glsl",
-            "return uint(word >> GROUP_COUNT_BIT) == GROUP_TILES;",
-            "return uint(word >> GROUP_COUNT_BIT) >= (BATCH_SIZE == 5 ? GROUP_TILES / 2u : GROUP_TILES);",
-            "b5.vec4.two.sub.word64.wg32",
-        ),
-        // A group that is published before its tiles are.
-        (
-            "stages/state/group_published.glsl",
-            "if (word_state(word) != INVALID) {",
-            "if (word_state(word) != INVALID || BATCH_SIZE == 6) {",
-            "b6.vec4.two.sub.split.wg32",
-        ),
-        // A totals' hop that does not wait.
-        (
-            "stages/lookback/gather.glsl",
-            "ready = word_state(word) != INVALID;",
-            "ready = word_state(word) != INVALID || BATCH_SIZE == 7;",
-            "b7.vec4.gather.sub.word64.wg32",
-        ),
-        // Lookbacks that go on from the wrong tile, or too early not at all.
-        (
-            "stages/lookback/window.glsl",
-            "window_end -= SUBGROUP_SIZE;",
-            "window_end -= BATCH_SIZE == 5 ? SUBGROUP_SIZE - 1u : SUBGROUP_SIZE;",
-            "b5.vec4.par.rake.word64.wg32",
-        ),
-        (
-            "stages/lookback/wide.glsl",
-            "window_end -= WINDOW;",
-            "window_end -= BATCH_SIZE == 5 ? SUBGROUP_SIZE : WINDOW;",
-            "b5.vec4.par.rake.width2.word64.wg32",
-        ),
-        (
-            "stages/lookback/sequential.glsl",
-            "found = state == INCLUSIVE;",
-            "found = state == INCLUSIVE || BATCH_SIZE == 5;",
-            "b5.vec4.seq.rake.word64.wg32",
-        ),
-        // Whoever stands in for a tile, and has found what its owner had published meanwhile.
-        (
-            "stages/lookback/fallback.glsl",
-            "value = word_value(before);",
-            "value = BATCH_SIZE == 5 ? total : word_value(before);",
-            "b5.vec4.fallback.sub.word64.wg32",
-        ),
-        // The total of a tile that others stand in for, in the share of who waited for it.
-        (
-            "stages/lookback/gather_fallback.glsl",
-            "share = combine(share, total);",
-            "share = BATCH_SIZE == 5 ? share : combine(share, total);",
-            "b5.vec4.gatherfall.sub.word64.wg32",
-        ),
-    ];
-    let Some(bench) = Bench::with(&HIDDEN.map(|(file, from, to, _)| (file, from, to))) else { return };
-    let broken = HIDDEN.map(|(.., label)| label);
-    let healthy = broken.map(|label| format!("b4{}", &label[2..]));
-    let labels: Vec<&str> = broken.into_iter().chain(healthy.iter().map(String::as_str)).collect();
-    let cases = ["--sizes", "131000", "--inputs", "random", "--format", "json"];
-    let answer = bench.run(&[&["verify"][..], &labels, &cases].concat(), 5);
-    let answer: Value = serde_json::from_str(&answer.out).unwrap();
-    let failures = answer["failures"].as_array().unwrap();
-    let found = |label: &str| failures.iter().find(|failure| failure["config"] == label);
-    for label in broken {
-        let failure = found(label).unwrap_or_else(|| panic!("{label} is not found: {answer:#}"));
-        assert_eq!(failure["status"], "wrong_result", "{failure:#}");
-        assert_eq!(failure["circumstance"], "late", "{failure:#}");
-    }
-    assert_eq!(failures.len(), broken.len(), "{answer:#}");
 }
 
 /// What comparisons find is what every `ok` rests on.

@@ -28,7 +28,8 @@ pub enum Circumstance {
     NewMemory,
     /// More workgroups start than there are tiles.
     Surplus,
-    /// Many calls in a row, as they are timed, on two inputs that alternate.
+    /// Many calls in a row, as they are timed, on two inputs that alternate. Where the device counts its calls, the
+    /// count comes to its end with the second of them.
     InARow,
     /// Workgroups are late beyond all measure, in a build of its own, with garbage as in `Garbage`: where workgroups
     /// run one after the other, nobody waits for a state, and nobody looks further than to the tile before its own.
@@ -100,6 +101,12 @@ impl Circumstance {
         // The first one on new memory.
         const COMING: u32 = 2;
         match self {
+            Self::InARow => match plan.scratch.content {
+                ScratchContent::SelfTurning { epoch_bits } => {
+                    Some(Garbage::TurnInZeros((1 << epoch_bits) - 2))
+                }
+                _ => None,
+            },
             Self::NewMemory if plan.scratch.content != ScratchContent::None => {
                 Some(Garbage::InNewMemory(good_state(plan, COMING)))
             }
@@ -179,6 +186,9 @@ pub enum Garbage {
         /// Where the states begin, in bytes.
         from: u64,
     },
+    /// Zeros and this turn, behind the back of the backend: no harm to a plan whose calls the device counts, as new
+    /// memory is given to it with a turn as even as this one.
+    TurnInZeros(u32),
 }
 
 impl Garbage {
@@ -192,8 +202,16 @@ impl Garbage {
     /// The word.
     #[must_use]
     pub fn word(self) -> u32 {
-        let (Self::InNewMemory(word) | Self::Unnoticed(word) | Self::InTileStates { word, .. }) = self;
-        word
+        match self {
+            Self::InNewMemory(word) | Self::Unnoticed(word) | Self::InTileStates { word, .. } => word,
+            Self::TurnInZeros(_) => 0,
+        }
+    }
+
+    /// The turn that the memory has then, where it has another one than before.
+    #[must_use]
+    pub fn turn(self) -> Option<u32> {
+        if let Self::TurnInZeros(turn) = self { Some(turn) } else { None }
     }
 
     /// The first byte of the scratch memory that has it; those behind it have it too.

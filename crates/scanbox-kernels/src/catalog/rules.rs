@@ -388,8 +388,10 @@ pub fn variant_legal(config: &Config, variant: Variant) -> Legality {
         return reject("counts-need-walk", detail);
     }
     if variant.late && !passes_totals_on(kernel.family) {
-        let detail =
-            format!("late workgroups of family {}: nobody waits for what another one publishes", kernel.family);
+        let detail = format!(
+            "late workgroups of family {}: nobody waits for what another one publishes",
+            kernel.family
+        );
         return reject("late-workgroups", detail);
     }
     let has_levels = has_levels(kernel.family);

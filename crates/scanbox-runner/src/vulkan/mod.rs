@@ -327,7 +327,8 @@ impl Backend for Vulkan {
     fn scribble_scratch(&mut self, garbage: Garbage) -> Result<(), Failure> {
         self.with(|session| {
             garbage.tell(&mut session.ledger);
-            session.fill_scratch(garbage.from(), garbage.word())
+            session.fill_scratch(garbage.from(), garbage.word())?;
+            garbage.turn().map_or(Ok(()), |turn| session.set_turn(turn))
         })
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use gpu_allocator::MemoryLocation;
 use scanbox_kernels::catalog::{self, GUARD_WORD};
-use scanbox_kernels::plan::{Binding, N_WORD, Plan, Shader, TURN_WORD};
+use scanbox_kernels::plan::{Binding, N_WORD, Plan, Shader};
 use scanbox_model::record::Status;
 use scanbox_pack::{Recipe, Step};
 use scanbox_vk::Access;
@@ -186,16 +186,6 @@ impl VulkanSession {
         recorder.submit()?;
         commands.wait(self.limit)?;
         Ok(copy.words()[..words].to_vec())
-    }
-
-    fn set_turn(&mut self, turn: u32) -> Result<(), Failure> {
-        let Self { commands, memory, .. } = self;
-        let mut recorder = commands.begin()?;
-        if let Some(scratch) = memory.scratch() {
-            recorder.update(scratch, TURN_WORD * WORD_BYTES, &[turn]);
-        }
-        recorder.submit()?;
-        commands.wait(self.limit)
     }
 
     fn submit_often(&mut self, plan: &Plan, calls: u32, submissions: u32) -> Result<u64, Failure> {

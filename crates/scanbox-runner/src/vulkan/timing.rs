@@ -448,6 +448,16 @@ impl VulkanSession {
         recorder.submit()?;
         commands.wait(*limit)
     }
+
+    /// Gives the scratch memory this turn, where the device counts the calls.
+    pub fn set_turn(&mut self, turn: u32) -> Result<(), Failure> {
+        let Self { commands, memory, limit, .. } = self;
+        let Some(scratch) = memory.scratch() else { return Ok(()) };
+        let mut recorder = commands.begin()?;
+        recorder.update(scratch, TURN_WORD * WORD_BYTES, &[turn]);
+        recorder.submit()?;
+        commands.wait(*limit)
+    }
 }
 
 impl WrongPlace {

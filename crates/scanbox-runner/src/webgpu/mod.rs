@@ -239,6 +239,7 @@ impl Backend for WebGpu {
     fn scribble_scratch(&mut self, garbage: Garbage) -> Result<(), Failure> {
         self.with(|session, _| {
             garbage.tell(&mut session.ledger);
+            // No kernel in WGSL counts its calls, so no garbage has a turn.
             session.fill_scratch(garbage.from(), garbage.word())
         })
     }

@@ -393,6 +393,7 @@ fn answer(
         set_up: supervised.set_up,
         seconds: supervised.seconds,
         workers_replaced: supervised.replaced,
+        workers_crashed: supervised.crashed,
         end: supervised.end,
         failures: results.failures.iter().map(failure).collect(),
     }
@@ -412,7 +413,7 @@ fn exit(answer: &VerifyEnding, finished: u64, fail_fast: bool) -> Exit {
     };
     match completion.exit() {
         // Nothing was wrong, but not everything was shown to be right.
-        Exit::Done if !answer.failures.is_empty() => Exit::Operational,
+        Exit::Done if !answer.failures.is_empty() || answer.workers_crashed > 0 => Exit::Operational,
         exit => exit,
     }
 }
@@ -421,5 +422,13 @@ fn exit(answer: &VerifyEnding, finished: u64, fail_fast: bool) -> Exit {
 fn errors(answer: &VerifyEnding) -> impl Iterator<Item = String> {
     let any_ok = answer.configs_by_status.contains_key(&Status::Ok).then_some((Status::Ok, ""));
     let failures = answer.failures.iter().map(|failure| (failure.status, failure.reason.as_str()));
-    answer.trouble.clone().into_iter().chain(nothing_ok("no config became ok", failures.chain(any_ok)))
+    let crashed = (answer.workers_crashed > 0).then(|| {
+        format!(
+            "{} workers crashed while no config ran: a config before them may have written where it must not; verify those \
+             that are named above one by one",
+            answer.workers_crashed
+        )
+    });
+    let trouble = answer.trouble.clone().into_iter().chain(crashed);
+    trouble.chain(nothing_ok("no config became ok", failures.chain(any_ok)))
 }

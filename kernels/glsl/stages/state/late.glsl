@@ -3,19 +3,20 @@
 // Where workgroups run one after the other, as software devices have them, nobody waits for a state otherwise, and
 // nobody looks further than to the tile before its own.
 //
-// is_withheld(tile, state): whether the owner of a tile never publishes this: the inclusive prefixes of 63 in 64 tiles,
+// is_withheld(tile, state): whether the owner of a tile never publishes this: the inclusive prefixes of 60 in 61 tiles,
 //   so that lookbacks are long; where others stand in for a tile, the totals of 3 in 4 too.
-// is_lost(tile): whether what is inserted for a tile never gets there: 1 in 64.
+// is_lost(tile): whether what is inserted for a tile never gets there: 1 in 61.
 // earliness(index): what keeps a look from the state with that index; 0: nothing. The first looks of an invocation come
 //   early: of four in a row, one at least sees all that is there, and the others what was there before this call, parts
 //   of a state, or parts of two. Those behind them see all, so often that one sees a whole window, and that patience
-//   with the tile that is missing ends. Where others stand in for a tile, one in 128 is never seen: it is there when
+//   with the tile that is missing ends. Where others stand in for a tile, one in 122 is never seen: it is there when
 //   somebody inserts it.
 // EARLIER_TAG, EARLIER_VALUE: epoch and state of what was there before this call, an inclusive prefix, and its value.
 // Shared bytes: 0. Barriers: 0.
 
 #if LATE
 
+const uint LATE_PERIOD = 61u;  // tiles; a prime number, so that windows meet it everywhere
 const uint EARLY_LOOKS = 16u;  // in a row
 #if FALLS_BACK
 const uint ALL_LOOKS = EARLY_LOOKS + MAX_SPINS;  // in a row
@@ -27,7 +28,7 @@ uint private_looks = 0u;
 
 uint earliness(const uint index) {
 #if FALLS_BACK
-    if (index % 128u == 63u) {
+    if (index % (2u * LATE_PERIOD) == LATE_PERIOD - 1u) {
         return 1u;
     }
 #endif
@@ -42,11 +43,11 @@ bool is_withheld(const uint tile, const uint state) {
         return tile % 4u != 3u;
     }
 #endif
-    return LOOKBACK != LOOKBACK_CHAIN && state == INCLUSIVE && tile != 0u && tile % 64u != 63u;
+    return LOOKBACK != LOOKBACK_CHAIN && state == INCLUSIVE && tile != 0u && tile % LATE_PERIOD != LATE_PERIOD - 1u;
 }
 
 bool is_lost(const uint tile) {
-    return tile % 64u == 1u;
+    return tile % LATE_PERIOD == 1u;
 }
 
 // Where calls find zeros, nothing was there.
