@@ -23,6 +23,7 @@ mod options;
 mod packed;
 mod pipeline;
 mod pipeline_maker;
+mod scribble;
 mod statistics;
 #[cfg(feature = "testing")]
 mod testing;

@@ -438,26 +438,6 @@ impl VulkanSession {
         wrong.fetch(memory.expected_and_output(expected, plan)?, commands, memory, *limit)?;
         Ok(wrong.found(&memory.read_back()))
     }
-
-    /// Sets every word of the scratch memory from byte `offset`.
-    pub fn fill_scratch(&mut self, offset: u64, word: u32) -> Result<(), Failure> {
-        let Self { commands, memory, limit, .. } = self;
-        let Some(scratch) = memory.scratch() else { return Ok(()) };
-        let mut recorder = commands.begin()?;
-        recorder.fill(scratch, offset, word);
-        recorder.submit()?;
-        commands.wait(*limit)
-    }
-
-    /// Gives the scratch memory this turn, where the device counts the calls.
-    pub fn set_turn(&mut self, turn: u32) -> Result<(), Failure> {
-        let Self { commands, memory, limit, .. } = self;
-        let Some(scratch) = memory.scratch() else { return Ok(()) };
-        let mut recorder = commands.begin()?;
-        recorder.update(scratch, TURN_WORD * WORD_BYTES, &[turn]);
-        recorder.submit()?;
-        commands.wait(*limit)
-    }
 }
 
 impl WrongPlace {

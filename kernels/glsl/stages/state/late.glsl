@@ -27,12 +27,13 @@ const uint ALL_LOOKS = EARLY_LOOKS;
 uint private_looks = 0u;
 
 uint earliness(const uint index) {
+    // By all alike: they look at a window together, and their patience is with what all of them see.
+    private_looks += 1u;
 #if FALLS_BACK
     if (index % (2u * LATE_PERIOD) == LATE_PERIOD - 1u) {
         return 1u;
     }
 #endif
-    private_looks += 1u;
     const bool sees_all = private_looks % (EARLY_LOOKS + ALL_LOOKS) >= EARLY_LOOKS || private_looks % 4u == 0u;
     return sees_all ? 0u : (index + private_looks) % 4u;
 }
