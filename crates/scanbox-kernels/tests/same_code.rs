@@ -14,7 +14,7 @@ use scanbox_kernels::catalog::{self, Variant};
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::packing::module_hash;
 use scanbox_kernels::plan::Shader;
-use scanbox_model::config::{Config, Parameter};
+use scanbox_model::config::{Config, Lookback, Parameter, TileState};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
 use scanbox_model::safe_devices::Guarantee;
@@ -62,9 +62,13 @@ fn place<P: Parameter>(value: P) -> usize {
 }
 
 /// What decides the code, as places in lists of values.
-fn row(config: &Config, problem: &Problem, device: usize) -> [usize; 17] {
+fn row(config: &Config, problem: &Problem, device: usize) -> [usize; 18] {
     let kernel = &config.kernel;
     let commutes = usize::from(problem.commutes());
+    // Whether tiles add to the sums of their groups, as they do in the kernels that are shipped most.
+    let is_integer = !matches!(problem.element(), Element::F32 | Element::F64) && problem.user().is_none();
+    let adds = is_integer && problem.operator() == Operator::Add && kernel.lookback == Lookback::TwoLevel;
+    let has_words = !matches!(kernel.tile_state, TileState::Split | TileState::Packed);
     [
         place(problem.mode()),
         place(problem.element()),
@@ -82,6 +86,7 @@ fn row(config: &Config, problem: &Problem, device: usize) -> [usize; 17] {
         place(kernel.arguments),
         place(kernel.publish),
         commutes,
+        usize::from(adds && has_words),
         device,
     ]
 }
@@ -94,7 +99,7 @@ const VARIED: &str = "varied";
 
 /// Lines that have every pair of values between them.
 fn lines() -> Vec<Line> {
-    let mut all: BTreeMap<[usize; 17], (Config, Problem)> = BTreeMap::new();
+    let mut all: BTreeMap<[usize; 18], (Config, Problem)> = BTreeMap::new();
     for (place, (_, device)) in devices().iter().enumerate() {
         let points =
             Space::from_toml(PROBLEMS, "problems").unwrap().enumerate(device, |_, _, _| Ok(())).points;
@@ -112,7 +117,7 @@ fn lines() -> Vec<Line> {
     let mut lines = Vec::new();
     for row in covering(&all.keys().copied().collect::<Vec<_>>()) {
         let (config, problem) = all[&row];
-        let (name, device) = &devices()[row[16]];
+        let (name, device) = &devices()[row[17]];
         lines.push(((*name).to_owned(), PLAIN.to_owned(), config, problem));
         if Circumstance::varied(&config, &problem, N, device).is_some() {
             lines.push(((*name).to_owned(), VARIED.to_owned(), config, problem));

@@ -228,7 +228,9 @@ impl Backend for Replay {
 
     fn as_run(&mut self, plan: &Plan) -> Result<Option<PipelineInfo>, Failure> {
         let bakes = plan.passes.iter().any(|pass| pass.shader.arguments() == Arguments::Baked);
-        let registers = self.script.baked_registers.filter(|_| bakes);
+        let is_late = plan.build().is_some_and(|build| build.variant.late);
+        let late = self.script.late_registers.filter(|_| is_late);
+        let registers = late.or(self.script.baked_registers.filter(|_| bakes));
         Ok(registers.map(|_| PipelineInfo { registers, ..PipelineInfo::default() }))
     }
 

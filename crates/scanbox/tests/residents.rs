@@ -9,6 +9,7 @@ use scanbox_pack::Pack;
 
 use crate::guarantees::{SPACE, place, statuses, sweep};
 use crate::pack::swept;
+use crate::sweeps::ended;
 
 /// As many as were seen, and no more, also where it is assumed that those that fit run together.
 #[test]
@@ -43,6 +44,25 @@ fn a_kernel_with_its_arguments_in_it_is_counted_as_it_runs() {
         assert!(of_baked.iter().all(|record| record.registers == Some(registers)));
         let fits = of_baked.iter().all(|record| record.reason.contains("255 registers per invocation"));
         assert_eq!(fits, baked == Status::Unsupported);
+    }
+}
+
+/// A build with late workgroups takes more registers. Where fewer of them fit than have to run together, the config
+/// that is verified has failed in nothing.
+#[test]
+fn a_late_build_that_does_not_fit_blames_nobody() {
+    for (registers, calls) in [(32, 10), (255, 9)] {
+        let place = place(&format!("late_registers = {registers}\n[probe]\n"));
+        let verify =
+            ["verify", "--device", "replay:replay.toml", "--space", "space.toml", "--format", "json"];
+        let mut command = place.scanbox(&verify);
+        command.env("SCANBOX_CACHE", place.folder().join("cache"));
+        command.args(["--filter", "family=persistent", "--sizes", "65536", "--inputs", "random"]);
+        let ended = ended(command.output().unwrap());
+        assert_eq!(ended.code, Some(0), "{registers}: {}{}", ended.stdout, ended.stderr);
+        let answer: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+        let of = |name: &str| answer[name].as_u64().unwrap();
+        assert_eq!((of("cases"), of("calls")), (2, 2 * calls), "{registers}: {answer:#}");
     }
 }
 

@@ -46,6 +46,8 @@ pub struct Script {
     pub int64_atomics: bool,
     /// Registers of pipelines that have their arguments in them. Left out, as many as others have.
     pub baked_registers: Option<u32>,
+    /// Registers of builds with late workgroups. Left out, as many as others have.
+    pub late_registers: Option<u32>,
     /// Whether it passes for a chip: software devices are never probed.
     pub hardware: bool,
     /// What every call costs.
@@ -109,6 +111,7 @@ impl Default for Script {
             memory_bytes: 16 << 30,
             int64_atomics: true,
             baked_registers: None,
+            late_registers: None,
             hardware: false,
             launch_ns: 2000.0,
             arguments_ns: [0.0; 3],

@@ -55,14 +55,14 @@ GroupWord no_group() {
 
 uint64_t load_group_word(const uint place) {
     GroupStates groups = GroupStates(GROUPS_ADDRESS);
-    const uint64_t word = atomicLoad(groups.at[place], gl_ScopeDevice, gl_StorageSemanticsNone, POLLED);
 #if LATE
+    const uint64_t word = atomicLoad(groups.at[place], gl_ScopeDevice, gl_StorageSemanticsNone, POLLED);
     // Nobody has added, or half of the tiles have.
     const uint early = earliness(place);
     const uint64_t part = (word >> (GROUP_COUNT_BIT + 1u) << GROUP_COUNT_BIT) | uint64_t(EARLIER_VALUE);
     return early == 0u ? word : early == 1u ? uint64_t(0) : part;
 #else
-    return word;
+    return atomicLoad(groups.at[place], gl_ScopeDevice, gl_StorageSemanticsNone, POLLED);
 #endif
 }
 
