@@ -5,6 +5,8 @@
 //! round, those of deterministic kernels have to have the same bits in all of them. Like the sweep it names no
 //! backend and no kernel family, and prints nothing: verdicts leave through an observer.
 
+mod other_calls;
+
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,6 +19,7 @@ use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::Input;
 use scanbox_kernels::plan::Plan;
 use scanbox_model::config::Config;
+use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
 use scanbox_model::units::size_label;
@@ -236,6 +239,31 @@ enum Ended<E> {
     ByObserver(E),
 }
 
+impl<E> Ended<E> {
+    /// A call has come to no answer.
+    fn because(
+        failure: &Failure,
+        device: &DeviceProfile,
+        n: u64,
+        circumstance: Option<Circumstance>,
+    ) -> Self {
+        let reason = failure.reason_on(device);
+        Self::ByFailure(failure.status, FailedCase { n, circumstance, reason, mismatch: None })
+    }
+
+    /// A call has come to a wrong one.
+    fn unless_right(
+        comparison: &ElementComparison,
+        plan: &Plan,
+        n: u64,
+        circumstance: Circumstance,
+    ) -> Result<(), Self> {
+        let Some(reason) = describe(comparison, plan.outputs()) else { return Ok(()) };
+        let failed = FailedCase { n, circumstance: Some(circumstance), reason, mismatch: comparison.first };
+        Err(Self::ByFailure(Status::WrongResult, failed))
+    }
+}
+
 struct Verification<'a, E> {
     session: Session<'a>,
     job: &'a VerifyJob,
@@ -286,21 +314,6 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
         });
         let ahead = plans.flatten().flatten().collect();
         self.session.prepare(ahead, &mut |setup| (self.observer)(VerifyEvent::Setup(setup)))
-    }
-
-    /// The build of a config that takes calls which the one that is verified does not, of all sizes of the item.
-    fn varied(&self, item: &Item) -> Option<Variant> {
-        let max_n = item.sizes.iter().copied().max()?;
-        let is_plain = self.job.variant == Variant::default();
-        let device = self.session.backend.profile();
-        is_plain.then(|| Circumstance::varied(&item.config, &self.job.problem, max_n, device)).flatten()
-    }
-
-    /// The build of a config whose workgroups are late.
-    fn late(&self, item: &Item, n: u64) -> Option<Variant> {
-        let is_plain = self.job.variant == Variant::default();
-        let device = self.session.backend.profile();
-        is_plain.then(|| Circumstance::late(&item.config, &self.job.problem, n, device)).flatten()
     }
 
     /// The items by their input, because making one anew for each config would cost more than the calls. Inputs are
@@ -387,17 +400,7 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
     /// One case in all circumstances.
     fn case(&mut self, item: &Item, n: u64, tally: &mut Tally) -> Result<(), Ended<E>> {
         let device = Arc::clone(self.session.backend.profile());
-        let failed = |failure: Failure, circumstance| {
-            let reason = failure.reason_on(&device);
-            let failed = FailedCase { n, circumstance, reason, mismatch: None };
-            Ended::ByFailure(failure.status, failed)
-        };
-        let all_right = |comparison: &ElementComparison, plan: &Plan, circumstance| {
-            let Some(reason) = describe(comparison, plan.outputs()) else { return Ok(()) };
-            let failed =
-                FailedCase { n, circumstance: Some(circumstance), reason, mismatch: comparison.first };
-            Err(Ended::ByFailure(Status::WrongResult, failed))
-        };
+        let failed = |failure: Failure, circumstance| Ended::because(&failure, &device, n, circumstance);
         let plan = self.session.ready(&item.config, self.job.variant, n);
         let plan = plan.map_err(|failure| failed(failure, None))?;
         // Where there is one right answer, every call has been compared with it.
@@ -423,7 +426,7 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
             call_ns = duration_ns(comparison.call, self.session.backend.profile()).or(call_ns);
             tally.calls += 1;
             tally.elements += comparison.compared;
-            all_right(&comparison, &plan, circumstance)?;
+            Ended::unless_right(&comparison, &plan, n, circumstance)?;
             if !repeats {
                 continue;
             }
@@ -437,41 +440,7 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
                 return Err(Ended::ByFailure(Status::WrongResult, failed));
             }
         }
-        if let Some(variant) = self.late(item, n) {
-            let circumstance = Circumstance::Late;
-            (self.observer)(VerifyEvent::Calling { n, circumstance }).map_err(Ended::ByObserver)?;
-            // It takes more registers. That fewer of its workgroups fit than have to run together says nothing of the
-            // config.
-            match self.session.ready(&item.config, variant, n) {
-                Err(failure) if failure.status == Status::Unsupported => {}
-                plan => {
-                    let plan = plan.map_err(|failure| failed(failure, Some(circumstance)))?;
-                    let comparison = self
-                        .call(&plan, circumstance)
-                        .map_err(|failure| failed(failure, Some(circumstance)))?;
-                    tally.calls += 1;
-                    tally.elements += comparison.compared;
-                    all_right(&comparison, &plan, circumstance)?;
-                }
-            }
-        }
-        let Some((variant, max_n)) = self.varied(item).and_then(|one| Some((one, one.max_n?))) else {
-            return Ok(());
-        };
-        for circumstance in Circumstance::VARIED {
-            let Some(told) = circumstance.told(n, max_n) else { continue };
-            (self.observer)(VerifyEvent::Calling { n, circumstance }).map_err(Ended::ByObserver)?;
-            let plan = self.session.ready(&item.config, variant, told);
-            match plan.and_then(|plan| self.session.backend.verify_at(&plan, circumstance.begin(n))) {
-                // It takes two more arrays than any other call. That these do not fit says nothing of the config.
-                Err(failure) if failure.status == Status::OutOfMemory => return Ok(()),
-                compared => {
-                    tally.elements += compared.map_err(|failure| failed(failure, Some(circumstance)))?;
-                }
-            }
-            tally.calls += 1;
-        }
-        Ok(())
+        self.other_calls(item, n, &plan, tally)
     }
 
     /// Keeps the output of the first call; compares those of the others with it.

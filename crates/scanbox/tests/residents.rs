@@ -51,7 +51,7 @@ fn a_kernel_with_its_arguments_in_it_is_counted_as_it_runs() {
 /// that is verified has failed in nothing.
 #[test]
 fn a_late_build_that_does_not_fit_blames_nobody() {
-    for (registers, calls) in [(32, 10), (255, 9)] {
+    for (registers, calls) in [(32, 11), (255, 10)] {
         let place = place(&format!("late_registers = {registers}\n[probe]\n"));
         let verify =
             ["verify", "--device", "replay:replay.toml", "--space", "space.toml", "--format", "json"];

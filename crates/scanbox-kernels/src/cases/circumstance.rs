@@ -3,7 +3,7 @@
 use std::fmt;
 
 use scanbox_model::api::Api;
-use scanbox_model::config::{Config, TileState};
+use scanbox_model::config::{Arguments, Config, TileState};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::{Mode, Problem};
 use schemars::JsonSchema;
@@ -31,6 +31,8 @@ pub enum Circumstance {
     /// Many calls in a row, as they are timed, on two inputs that alternate. Where the device counts its calls, the
     /// count comes to its end with the second of them.
     InARow,
+    /// Input and output stand elsewhere, each between guards.
+    BetweenGuards,
     /// Workgroups are late beyond all measure, in a build of its own, with garbage as in `Garbage`: where workgroups
     /// run one after the other, nobody waits for a state, and nobody looks further than to the tile before its own.
     Late,
@@ -52,6 +54,12 @@ impl Circumstance {
     /// Those of calls which ordinary builds do not take, behind all others: the scratch memory is as the one before has
     /// left it.
     pub const VARIED: [Self; 3] = [Self::NoElements, Self::AnyElement, Self::BeyondMaximum];
+
+    /// Whether a config can be called on arrays of another place: these have addresses, which it is told.
+    #[must_use]
+    pub fn may_be_between_guards(config: &Config, device: &DeviceProfile) -> bool {
+        device.api == Api::Vulkan && config.kernel.arguments != Arguments::Baked
+    }
 
     /// The build that takes them, for as many elements as this, of a config that has it on a device.
     #[must_use]
@@ -162,6 +170,7 @@ impl fmt::Display for Circumstance {
             Self::NewMemory => "on new scratch memory with garbage",
             Self::Surplus => "with more workgroups than tiles",
             Self::InARow => "in many calls in a row",
+            Self::BetweenGuards => "on arrays between guards",
             Self::Late => "while workgroups are late",
             Self::NoElements => "with n in memory, of no elements",
             Self::AnyElement => "with n in memory, on arrays that begin at any element",

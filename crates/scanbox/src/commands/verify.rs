@@ -47,9 +47,9 @@ use scanbox_session::verify::{VerifyResults, VerifyTask};
     after_help = "Each config runs at sizes around every boundary of its own, on several inputs, and each of \
 these cases in six circumstances: on memory as it is, again, with garbage in the scratch memory, on new scratch memory with \
 garbage, with more workgroups than tiles, and up to 128 times in a row, as calls are timed, on two inputs that alternate, \
-with three of the calls compared. Configs by arguments block also run with an n that the device has written: none, on arrays \
-that begin at any element, and beyond the maximum, with the total. By WebGPU, kernels whose workgroups wait also run in a build \
-where they are late. Every element is compared on the device. On inputs that round, the bits of \
+with three of the calls compared. Through Vulkan, they also run on arrays with guards on both sides, unless arguments are \
+baked. Kernels whose workgroups wait also run in a build where these are late. Configs by arguments block also run with an n \
+that the device has written: none, on arrays that begin at any element, and beyond the maximum, with the total. Every element is compared on the device. On inputs that round, the bits of \
 deterministic kernels must be the same each time."
 )]
 pub struct VerifyArgs {
@@ -310,8 +310,9 @@ fn introduce(device: &DeviceProfile, problem: &Problem, selection: &CaseSelectio
     let circumstances = |config: &Config| {
         let varied =
             Circumstance::varied(config, problem, 1, device).map_or(0, |_| Circumstance::VARIED.len());
+        let guarded = usize::from(Circumstance::may_be_between_guards(config, device));
         let late = usize::from(Circumstance::late(config, problem, 1, device).is_some());
-        Circumstance::ALL.len() + varied + late
+        Circumstance::ALL.len() + guarded + late + varied
     };
     let counts: BTreeSet<usize> = selection.configs().iter().map(circumstances).collect();
     let circumstances = match (counts.first(), counts.last()) {

@@ -1,8 +1,9 @@
 //! What hides on software devices, or in the first thousands of calls.
 
+use scanbox_kernels::catalog::GUARD_WORD;
 use serde_json::Value;
 
-use super::Bench;
+use super::{Bench, MAIN, SCRIBBLES, STORES, label};
 
 /// Software devices run workgroups in order: that nobody waits for what is there hides all of these, but for the build
 /// whose workgroups are late.
@@ -94,6 +95,36 @@ fn a_verification_finds_what_workgroups_in_order_hide() {
         assert_eq!(failure["circumstance"], "late", "{failure:#}");
     }
     assert_eq!(failures.len(), broken.len(), "{answer:#}");
+}
+
+/// What stands in front of arrays is guarded where they are put between guards.
+#[test]
+fn a_verification_finds_writes_in_front_of_arrays() {
+    let writes = format!(
+        "    publish_and_store(tile, items);
+    if (tile == 0u && invocation_rank() == 0u && (BATCH_SIZE == 2 || BATCH_SIZE == 3)) {{
+        Scribble front = Scribble((BATCH_SIZE == 2 ? params.target_address : params.source_address) - 4ul);
+        if (front.at[0] == {GUARD_WORD}u) {{
+            front.at[0] = 7u;
+        }}
+    }}
+"
+    );
+    let Some(bench) =
+        Bench::with(&[("chained_scan.comp", MAIN, SCRIBBLES), ("chained_scan.comp", STORES, &writes)])
+    else {
+        return;
+    };
+    let labels = [1, 2, 3, 4].map(label);
+    let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
+    let cases = ["--sizes", "8192", "--inputs", "random", "--format", "json"];
+    let answer = bench.run(&[&["verify"][..], &labels, &cases].concat(), 5);
+    let answer: Value = serde_json::from_str(&answer.out).unwrap();
+    let failures = answer["failures"].as_array().unwrap();
+    let mut found: Vec<&str> = failures.iter().map(|failure| failure["config"].as_str().unwrap()).collect();
+    found.sort_unstable();
+    assert_eq!(found, labels[1..3], "{answer:#}");
+    assert!(failures.iter().all(|failure| failure["circumstance"] == "between_guards"), "{answer:#}");
 }
 
 /// Where the device counts the calls, its count comes to an end once in thousands or in a thousand million of them.

@@ -1,0 +1,100 @@
+//! Calls of a case beside those of the build that is verified, on the arrays of the session: between guards, and of
+//! other builds of the config.
+
+use std::sync::Arc;
+
+use scanbox_kernels::cases::{Circumstance, Item};
+use scanbox_kernels::catalog::Variant;
+use scanbox_kernels::plan::Plan;
+use scanbox_model::record::Status;
+
+use super::{Ended, Tally, Verification, VerifyEvent};
+use crate::backend::Failure;
+
+impl<E: From<Failure>> Verification<'_, E> {
+    /// The build of a config that takes calls which the one that is verified does not, of all sizes of the item.
+    pub(super) fn varied(&self, item: &Item) -> Option<Variant> {
+        let max_n = item.sizes.iter().copied().max()?;
+        let is_plain = self.job.variant == Variant::default();
+        let device = self.session.backend.profile();
+        is_plain.then(|| Circumstance::varied(&item.config, &self.job.problem, max_n, device)).flatten()
+    }
+
+    /// The build of a config whose workgroups are late.
+    pub(super) fn late(&self, item: &Item, n: u64) -> Option<Variant> {
+        let is_plain = self.job.variant == Variant::default();
+        let device = self.session.backend.profile();
+        is_plain.then(|| Circumstance::late(&item.config, &self.job.problem, n, device)).flatten()
+    }
+
+    /// Makes them, of `n` elements. `plan` is that of the build which is verified.
+    pub(super) fn other_calls(
+        &mut self,
+        item: &Item,
+        n: u64,
+        plan: &Plan,
+        tally: &mut Tally,
+    ) -> Result<(), Ended<E>> {
+        let is_plain = self.job.variant == Variant::default();
+        if is_plain && Circumstance::may_be_between_guards(&item.config, self.session.backend.profile()) {
+            let plan = Ok(plan.clone());
+            self.call_elsewhere(plan, n, Circumstance::BetweenGuards, tally)?;
+        }
+        if let Some(variant) = self.late(item, n) {
+            self.late_call(item, variant, n, tally)?;
+        }
+        let Some((variant, max_n)) = self.varied(item).and_then(|one| Some((one, one.max_n?))) else {
+            return Ok(());
+        };
+        for circumstance in Circumstance::VARIED {
+            if let Some(told) = circumstance.told(n, max_n) {
+                let plan = self.session.ready(&item.config, variant, told);
+                self.call_elsewhere(plan, n, circumstance, tally)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A call on two more arrays than any other has. That these do not fit says nothing of the config.
+    fn call_elsewhere(
+        &mut self,
+        plan: Result<Plan, Failure>,
+        n: u64,
+        circumstance: Circumstance,
+        tally: &mut Tally,
+    ) -> Result<(), Ended<E>> {
+        (self.observer)(VerifyEvent::Calling { n, circumstance }).map_err(Ended::ByObserver)?;
+        match plan.and_then(|plan| self.session.backend.verify_at(&plan, circumstance.begin(n))) {
+            Err(failure) if failure.status == Status::OutOfMemory => return Ok(()),
+            Err(failure) => {
+                let device = self.session.backend.profile();
+                return Err(Ended::because(&failure, device, n, Some(circumstance)));
+            }
+            Ok(compared) => tally.elements += compared,
+        }
+        tally.calls += 1;
+        Ok(())
+    }
+
+    /// A call of the build with late workgroups. It takes more registers: that fewer of its workgroups fit than have to
+    /// run together says nothing of the config.
+    fn late_call(
+        &mut self,
+        item: &Item,
+        variant: Variant,
+        n: u64,
+        tally: &mut Tally,
+    ) -> Result<(), Ended<E>> {
+        let (device, circumstance) = (Arc::clone(self.session.backend.profile()), Circumstance::Late);
+        let failed = |failure: Failure| Ended::because(&failure, &device, n, Some(circumstance));
+        (self.observer)(VerifyEvent::Calling { n, circumstance }).map_err(Ended::ByObserver)?;
+        let plan = match self.session.ready(&item.config, variant, n) {
+            Err(failure) if failure.status == Status::Unsupported => return Ok(()),
+            plan => plan.map_err(failed)?,
+        };
+        let comparison = self.call(&plan, circumstance).map_err(failed)?;
+        tally.calls += 1;
+        tally.elements += comparison.compared;
+        Ended::unless_right(&comparison, &plan, n, circumstance)
+    }
+}
