@@ -409,7 +409,9 @@ impl Shift<'_> {
             let what = format!("the worker ended ({how}) while {}", self.doing);
             let Some(last) = self.last.take().filter(|_| signal.is_none()) else { return self.broke(&what) };
             self.crashed += 1;
-            return self.broke(&format!("{what}, behind {} at {} elements", last.subject.label(), last.n));
+            let suspect =
+                format!("{} at {} elements, behind which it was, may be", last.subject.label(), last.n);
+            return self.broke_by(&what, &suspect);
         };
         let outcome = match signal {
             // On request, whether the worker or its supervisor heard it first.
@@ -431,8 +433,13 @@ impl Shift<'_> {
         Ok(Left::Replace)
     }
 
-    /// A worker ended while no config ran. Another one may have more luck, a few times.
+    /// A worker ended while no config ran, and by none.
     fn broke(&mut self, how: &str) -> anyhow::Result<Left> {
+        self.broke_by(how, "no config is")
+    }
+
+    /// A worker ended while no config ran; `who` is to blame. Another one may have more luck, a few times.
+    fn broke_by(&mut self, how: &str, who: &str) -> anyhow::Result<Left> {
         self.one_by_one |= self.doing.starts_with("pipelines");
         if self.stop_reason().is_some() {
             return Ok(Left::Replace);
@@ -446,7 +453,7 @@ impl Shift<'_> {
         };
         self.broken += 1;
         let seconds = pause.as_secs();
-        self.task.remark(&format!("{how}; no config is to blame; another worker goes on in {seconds} s"));
+        self.task.remark(&format!("{how}; {who} to blame; another worker goes on in {seconds} s"));
         // Where the run has to stop meanwhile, no other worker is started.
         let _ = self.supervision.limits.pause(*pause);
         Ok(Left::Replace)

@@ -265,7 +265,7 @@ fn a_crash_between_configs_is_no_success() {
     let ran = Bench::new(&fault("crash", "config = \"load\"\nafter = 1")).space(&[]);
     ran.code(1)
         .complains("the worker ended (killed by signal 6) while")
-        .complains(", behind b")
+        .complains(" elements, behind which it was, may be to blame; another worker goes on")
         .complains("workers crashed while no config ran")
         .says("configs    8: 8 ok")
         .says("of them crashed between configs");

@@ -1,5 +1,4 @@
-//! Calls of a case beside those of the build that is verified, on the arrays of the session: between guards, and of
-//! other builds of the config.
+//! The calls of a case on arrays between guards, and those of other builds of the config.
 
 use std::sync::Arc;
 
@@ -15,16 +14,21 @@ impl<E: From<Failure>> Verification<'_, E> {
     /// The build of a config that takes calls which the one that is verified does not, of all sizes of the item.
     pub(super) fn varied(&self, item: &Item) -> Option<Variant> {
         let max_n = item.sizes.iter().copied().max()?;
-        let is_plain = self.job.variant == Variant::default();
         let device = self.session.backend.profile();
-        is_plain.then(|| Circumstance::varied(&item.config, &self.job.problem, max_n, device)).flatten()
+        self.is_plain()
+            .then(|| Circumstance::varied(&item.config, &self.job.problem, max_n, device))
+            .flatten()
     }
 
     /// The build of a config whose workgroups are late.
     pub(super) fn late(&self, item: &Item, n: u64) -> Option<Variant> {
-        let is_plain = self.job.variant == Variant::default();
         let device = self.session.backend.profile();
-        is_plain.then(|| Circumstance::late(&item.config, &self.job.problem, n, device)).flatten()
+        self.is_plain().then(|| Circumstance::late(&item.config, &self.job.problem, n, device)).flatten()
+    }
+
+    /// Whether the build that is verified is the one of sweeps: others have no builds beside them.
+    fn is_plain(&self) -> bool {
+        self.job.variant == Variant::default()
     }
 
     /// Makes them, of `n` elements. `plan` is that of the build which is verified.
@@ -35,8 +39,9 @@ impl<E: From<Failure>> Verification<'_, E> {
         plan: &Plan,
         tally: &mut Tally,
     ) -> Result<(), Ended<E>> {
-        let is_plain = self.job.variant == Variant::default();
-        if is_plain && Circumstance::may_be_between_guards(&item.config, self.session.backend.profile()) {
+        if self.is_plain()
+            && Circumstance::may_be_between_guards(&item.config, self.session.backend.profile())
+        {
             let plan = Ok(plan.clone());
             self.call_elsewhere(plan, n, Circumstance::BetweenGuards, tally)?;
         }
