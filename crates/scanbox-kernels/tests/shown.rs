@@ -366,3 +366,44 @@ fn numbers_of_every_kind_are_among_the_first_elements() {
         }
     }
 }
+
+/// A comparison that leaves out the last bits, and of two that look the same to it takes the earlier or the later one.
+#[test]
+fn comparisons_that_leave_bits_out_are_wrong_among_the_first_elements() {
+    const FIRST: u64 = 1 << 11;
+    for problem in problems() {
+        let is_min = problem.operator() == Operator::Min;
+        let is_max = problem.operator() == Operator::Max;
+        if !(is_min || is_max) || decided_by_init(&problem, FIRST).is_some() {
+            continue;
+        }
+        let width = 8 * problem.element().bytes();
+        let elements: Vec<u64> = (0..FIRST).map(|index| INPUT.element(&problem, index).bits).collect();
+        let first = problem.init().unwrap_or_else(|| problem.operator().identity(problem.element())).bits;
+        for left_out in [1, 2, 4, 9, 16, 31, 32].into_iter().filter(|&bits| bits < width) {
+            for takes_later in [false, true] {
+                let (mut right, mut wrong, mut differ) = (first, first, 0);
+                for &later in &elements {
+                    right = combine(&problem, right, later);
+                    let [a, b] = [wrong, later].map(|bits| in_order(&problem, bits) >> left_out);
+                    let takes = if a == b { takes_later } else { (b < a) == is_min };
+                    wrong = if takes { later } else { wrong };
+                    differ += usize::from(wrong != right);
+                }
+                assert!(differ >= 10, "{problem}, {left_out} bits, later: {takes_later}: {differ}");
+            }
+        }
+    }
+}
+
+/// The bits of a value as a number that grows with it.
+fn in_order(problem: &Problem, bits: u64) -> u64 {
+    let element = problem.element();
+    let top = 1 << (8 * element.bytes() - 1);
+    match element {
+        Element::U32 | Element::U64 => bits,
+        Element::I32 | Element::I64 => bits ^ top,
+        _ if bits & top == 0 => bits | top,
+        _ => !bits & (top | (top - 1)),
+    }
+}

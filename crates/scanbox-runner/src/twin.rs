@@ -9,6 +9,7 @@
 //! How many calls a twin has is a matter of time: see [`Length::new`].
 
 use scanbox_kernels::plan::{GUARD_WORDS, Plan};
+use scanbox_model::device::DeviceKind;
 use scanbox_model::record::{Cache, Ratio, Record, Status};
 
 use crate::backend::{Backend, Failure, cold_slots};
@@ -26,6 +27,9 @@ const SHORT_NS: f64 = 2e6;
 const CONTENDER_RATIO: f64 = 1.02;
 /// What the twin of a case of a verification may take, of which a config has dozens.
 const ALONE_NS: f64 = 1e8;
+/// The same on a software device, whose workgroups run one after another or nearly so: what goes wrong from call to
+/// call there goes wrong in few.
+const ALONE_IN_SOFTWARE_NS: f64 = 2e7;
 /// What one submission takes at most, roughly, where a sample takes less: other programs want the device too, and
 /// drivers end what takes seconds.
 const SUBMISSION_NS: f64 = 1e9;
@@ -66,12 +70,13 @@ impl Length {
     }
 
     /// The length of a twin without samples, of calls that take `call_ns` as far as is known: 128, or as many as fit
-    /// into 0.1 s.
+    /// into 0.1 s, on a software device 0.02 s.
     #[must_use]
-    pub fn alone(call_ns: Option<f64>) -> Self {
+    pub fn alone(call_ns: Option<f64>, device: DeviceKind) -> Self {
         let call_ns = call_ns.unwrap_or(1.0).max(1.0);
+        let most_ns = if device == DeviceKind::Software { ALONE_IN_SOFTWARE_NS } else { ALONE_NS };
         Self {
-            calls: CALLS.min((ALONE_NS / call_ns) as u32).max(COMPARED),
+            calls: CALLS.min((most_ns / call_ns) as u32).max(COMPARED),
             per_submission: ((SUBMISSION_NS / call_ns) as u32).max(1),
         }
     }
@@ -338,10 +343,15 @@ mod tests {
 
     #[test]
     fn a_verification_has_as_many_calls_as_are_quick() {
-        for (call_ns, calls) in
-            [(None, 128), (Some(5e3), 128), (Some(7e5), 128), (Some(1e7), 10), (Some(1e9), 3)]
-        {
-            assert_eq!(Length::alone(call_ns).calls, calls, "{call_ns:?}");
+        for (call_ns, on_gpu, in_software) in [
+            (None, 128, 128),
+            (Some(5e3), 128, 128),
+            (Some(7e5), 128, 28),
+            (Some(1e7), 10, 3),
+            (Some(1e9), 3, 3),
+        ] {
+            assert_eq!(Length::alone(call_ns, DeviceKind::Hardware).calls, on_gpu, "{call_ns:?}");
+            assert_eq!(Length::alone(call_ns, DeviceKind::Software).calls, in_software, "{call_ns:?}");
         }
     }
 

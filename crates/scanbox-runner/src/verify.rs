@@ -410,9 +410,9 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
             (self.observer)(VerifyEvent::Calling { n, circumstance }).map_err(Ended::ByObserver)?;
             if circumstance == Circumstance::InARow {
                 self.scribble(&plan, circumstance).map_err(|failure| failed(failure, Some(circumstance)))?;
-                let twin =
-                    twin::run_alone(self.session.backend, &plan, Length::alone(call_ns), self.alternates)
-                        .map_err(|failure| failed(failure, Some(circumstance)))?;
+                let length = Length::alone(call_ns, device.kind);
+                let twin = twin::run_alone(self.session.backend, &plan, length, self.alternates)
+                    .map_err(|failure| failed(failure, Some(circumstance)))?;
                 tally.calls += twin.compared;
                 tally.elements += twin.elements;
                 if let Some(reason) = twin.reason {

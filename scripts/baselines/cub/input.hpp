@@ -270,9 +270,19 @@ SCANBOX_HOST_DEVICE inline i64 leaps(const Heights& heights, i64 rank) {
     return to_middle + ((later * (((octave - octaves_to_middle) << octave) + within)) >> octave);
 }
 
-// A value that beats all of lower rank, and those at heights below 129.
-SCANBOX_HOST_DEVICE inline u64 record_of(const Heights& heights, i64 rank, u32 low) {
-    return value_at_height(heights, 129 + rank + leaps(heights, rank), low);
+// A value that beats all of lower rank, and those at heights below 129; or one that it beats, and only just. `random` is
+// what a value of 64 bits has beside its number.
+SCANBOX_HOST_DEVICE inline u64 close_to_record(const Heights& heights, i64 rank, u64 random, bool is_beaten) {
+    const i64 height = 129 + rank + leaps(heights, rank);
+    if (problem::bytes_of(heights.element) == 4) {
+        return value_at_height(heights, is_beaten ? height - 1 : height, 0);
+    }
+    const u32 low = static_cast<u32>(random);
+    const u32 bit = u32{1} << (random >> 32 & random >> 37 & 31);
+    const bool is_negative_float
+        = problem::is_float(heights.element) && heights.origin + heights.step * height < 0;
+    const bool grows = (heights.step > 0) != is_negative_float;
+    return value_at_height(heights, height, grows == is_beaten ? low & ~bit : low | bit);
 }
 
 // Whether an element beats all before it.
@@ -346,9 +356,21 @@ SCANBOX_HOST_DEVICE inline u64 bits_at(const Problem& problem, u64 seed, u64 ind
     case Operator::min:
     case Operator::max: {
         const Heights heights = heights_of(problem);
-        return is_record(seed, index)
-            ? record_of(heights, static_cast<i64>(index >> 3), static_cast<u32>(random))
-            : value_at_height(heights, static_cast<i64>(random & 255) - 127, static_cast<u32>(random));
+        const auto close = [&](u64 record) {
+            return close_to_record(
+                heights, static_cast<i64>(record >> 3), random_bits(seed, record), record != index);
+        };
+        if (is_record(seed, index)) {
+            return close(index);
+        }
+        // Beside a record stands what it nearly does not beat, on either side, but never the first of a tile.
+        if (index > 0 && is_record(seed, index - 1)) {
+            return close(index - 1);
+        }
+        if (index % 8 != 0 && is_record(seed, index + 1)) {
+            return close(index + 1);
+        }
+        return value_at_height(heights, static_cast<i64>(random & 255) - 127, static_cast<u32>(random));
     }
     default:
         return one_bit(problem, seed, index);

@@ -36,9 +36,14 @@ pub(super) fn draw(problem: &Problem, seed: u64, random: u64, index: u64) -> Ele
         (_, Operator::Min | Operator::Max) => {
             let heights = Heights::of(problem);
             if is_record(seed, index) {
-                heights.record((index >> 3) as i64, random as u32)
-            } else {
-                heights.value((random & 255) as i64 - 127, random as u32)
+                return heights.record((index >> 3) as i64, random);
+            }
+            // Beside a record stands what it nearly does not beat, on either side, but never the first of a tile.
+            let after = (index % 8 != 0).then_some(index + 1);
+            let mut beside = index.checked_sub(1).into_iter().chain(after);
+            match beside.find(|&beside| is_record(seed, beside)) {
+                Some(beside) => heights.nearly((beside >> 3) as i64, random_bits(seed, beside)),
+                None => heights.value((random & 255) as i64 - 127, random as u32),
             }
         }
         (_, Operator::User) => no_number(element),
@@ -83,7 +88,7 @@ pub(super) fn spike(problem: &Problem, seed: u64, index: u64) -> ElementValue {
     match operator {
         Operator::And | Operator::Or => one_bit(problem, !seed, index),
         _ if places(seed, index, 1, 1).is_some() => {
-            Heights::of(problem).record((index >> 3) as i64 + octave(index) as i64, seed as u32)
+            Heights::of(problem).record((index >> 3) as i64 + octave(index) as i64, seed)
         }
         _ => operator.identity(element),
     }

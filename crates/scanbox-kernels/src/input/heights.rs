@@ -104,12 +104,31 @@ impl Heights {
         value(self.element, (self.origin + self.step * height).clamp(least, greatest), low)
     }
 
-    /// A value that beats all of lower rank, and those at heights below [`LEAST_RECORD`].
+    /// A value that beats all of lower rank, and those at heights below [`LEAST_RECORD`]. `random` is what a value of
+    /// 64 bits has beside its number.
     ///
     /// Records go far: a comparison of numbers without a sign for such with one, or of floats as integers, is right as
     /// long as all stand on one side of the middle of their type.
-    pub fn record(&self, rank: i64, low: u32) -> ElementValue {
-        self.value(LEAST_RECORD + rank + self.leaps(rank), low)
+    pub fn record(&self, rank: i64, random: u64) -> ElementValue {
+        self.close_to_record(rank, random, false)
+    }
+
+    /// What the record of the same arguments beats, and only just: by one step, or by one bit of the lower word where
+    /// there is one. A comparison has to look at all bits to tell the two apart.
+    pub fn nearly(&self, rank: i64, random: u64) -> ElementValue {
+        self.close_to_record(rank, random, true)
+    }
+
+    fn close_to_record(&self, rank: i64, random: u64, is_beaten: bool) -> ElementValue {
+        let height = LEAST_RECORD + rank + self.leaps(rank);
+        if self.element.bytes() == 4 {
+            return self.value(height - i64::from(is_beaten), 0);
+        }
+        let (low, bit) = (random as u32, 1 << (random >> 32 & random >> 37 & 31));
+        // The bits of a float are in the order of its magnitude.
+        let is_negative_float = self.element.is_float() && self.origin + self.step * height < 0;
+        let grows = (self.step > 0) != is_negative_float;
+        self.value(height, if grows == is_beaten { low & !bit } else { low | bit })
     }
 
     /// What records of this rank have beyond a step for each rank: to the middle of the type within few octaves of

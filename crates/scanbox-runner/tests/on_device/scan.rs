@@ -182,7 +182,7 @@ fn every_boundary_of_some_configs_is_right() {
         "b3.vec2.two.sub.striped.early.clean.wg64",
         "one.b3.vec4.none.sub.wg64",
         "redo.b2.vec4.none.rake.wg64",
-        "redo.b1.vec2.none.sub.shuffle.striped.wg64",
+        "redo.b4.vec2.none.sub.shuffle.striped.wg64",
         "redo.b2.vec4.none.sub.wg128",
         "b1.vec4.gather.sub.shuffle.striped.early.wg128",
         "b3.vec4.chain.sk.wg96",
