@@ -115,6 +115,13 @@ impl CaseSelection {
         self.items.iter().map(|item| item.sizes.len() as u64).sum()
     }
 
+    /// The largest size of the cases that a config has with an input.
+    #[must_use]
+    pub fn largest(&self, config: &str, input: &Input) -> Option<u64> {
+        let of_both = |item: &&Item| item.input == *input && item.config.to_string() == config;
+        self.items.iter().filter(of_both).flat_map(|item| item.sizes.iter().copied()).max()
+    }
+
     /// The different configs that have a case.
     #[must_use]
     pub fn configs(&self) -> BTreeSet<Config> {
@@ -190,11 +197,11 @@ pub fn boundary_sizes(config: &Config, device: &DeviceProfile, thorough: bool) -
         (window + tile + 1).max(((1 << 17) + 1).min(1024 * tile))
     };
     let largest = largest.max(rounds + tile + 1);
-    // Families that go level by level have another level from here on.
+    // Families that go level by level have another level from here on, also where that is further than anything else.
+    let most = 1 << if thorough { 24 } else { 20 };
+    let level = catalog::LAST_LEVEL_TILES * tile * tile;
     let levels = match config.kernel.family {
-        Family::ReduceThenScan | Family::ScanThenPropagate => {
-            around(catalog::LAST_LEVEL_TILES * tile * tile).to_vec()
-        }
+        Family::ReduceThenScan | Family::ScanThenPropagate if level <= most => around(level).to_vec(),
         _ => Vec::new(),
     };
     let mut sizes = BTreeSet::from([1, 2, 3, largest]);
@@ -203,7 +210,6 @@ pub fn boundary_sizes(config: &Config, device: &DeviceProfile, thorough: bool) -
     sizes.extend([31, 1021, 4093, 65_521, 131_071]);
     sizes.extend([10, 12, 16, 17].map(|exponent| 1 << exponent));
     sizes.extend([10, 16, 17].map(|exponent| (1 << exponent) + 1));
-    sizes.extend(levels);
     if thorough {
         sizes.extend(1..=4 * u64::from(device.subgroup_size_of(&config.kernel)));
         sizes.extend((1..=20).flat_map(|exponent| around(1 << exponent)));
@@ -211,6 +217,7 @@ pub fn boundary_sizes(config: &Config, device: &DeviceProfile, thorough: bool) -
         sizes.extend([257, 8191, 32_749, 262_139, 524_287, 1_048_573]);
     }
     sizes.retain(|&n| n > 0 && n <= largest);
+    sizes.extend(levels);
     // The size that a config of a space stands for belongs to it.
     sizes.extend(config.fixed_elements());
     sizes

@@ -1,5 +1,7 @@
 //! What a verification tries: sizes, inputs, and what the memory holds before.
 
+use std::collections::BTreeSet;
+
 use scanbox_kernels::cases::{CaseRequest, CaseSelection, Circumstance, Garbage, Pattern, boundary_sizes};
 use scanbox_kernels::catalog::{self, Variant};
 use scanbox_kernels::plan::{STATES_OFFSET, TICKET_BYTES};
@@ -278,9 +280,17 @@ fn calls_of_any_size_are_tried_of_configs_that_have_them() {
     for circumstance in Circumstance::ALL {
         assert_eq!((circumstance.told(17, 5000), circumstance.begin(17)), (None, [0, 0]));
     }
-    // No vector begins there, whatever the size is.
-    for n in 0..100 {
-        let [source, target] = Circumstance::AnyElement.begin(n);
-        assert!((1..=3).contains(&source) && target <= 3, "{n}");
+    // Some vector does not begin there, whatever the size is, and sizes of a config have nearly all such pairs.
+    let pair = |n| Circumstance::AnyElement.begin(n);
+    for n in 0..1000 {
+        let [source, target] = pair(n);
+        assert!(source <= 3 && target <= 3 && source + target > 0, "{n}");
+    }
+    for label in ["b4.vec4.par.rake.wg64", "b1.scalar.par.rake.wg32", "b3.vec2.two.sub.striped.early.wg256"] {
+        let config = config(label);
+        let sizes = boundary_sizes(&config, &vulkan, false);
+        let full = sizes.iter().filter(|&&n| n >= config.tile_elements());
+        let pairs: BTreeSet<[u64; 2]> = full.map(|&n| pair(n)).collect();
+        assert!(pairs.len() >= 8, "{label}: {pairs:?}");
     }
 }

@@ -80,6 +80,13 @@ impl Length {
             per_submission: ((SUBMISSION_NS / call_ns) as u32).max(1),
         }
     }
+
+    /// How many calls are ahead of one that is followed by two of which at least one is compared, both where inputs
+    /// alternate; an even number.
+    #[must_use]
+    pub fn ahead_of_compared(self) -> u32 {
+        (self.calls / 2).saturating_sub(1) & !1
+    }
 }
 
 /// Whether a config with this time may be the fastest one of its size, where the fastest so far has `best_ns`.

@@ -409,9 +409,12 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
         for circumstance in Circumstance::ALL {
             (self.observer)(VerifyEvent::Calling { n, circumstance }).map_err(Ended::ByObserver)?;
             if circumstance == Circumstance::InARow {
-                self.scribble(&plan, circumstance).map_err(|failure| failed(failure, Some(circumstance)))?;
                 let length = Length::alone(call_ns, device.kind);
-                let twin = twin::run_alone(self.session.backend, &plan, length, self.alternates)
+                let garbage =
+                    circumstance.garbage(&plan).map(|garbage| garbage.earlier(length.ahead_of_compared()));
+                let twin = self
+                    .scribble(garbage)
+                    .and_then(|()| twin::run_alone(self.session.backend, &plan, length, self.alternates))
                     .map_err(|failure| failed(failure, Some(circumstance)))?;
                 tally.calls += twin.compared;
                 tally.elements += twin.elements;
@@ -455,12 +458,12 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
         }
     }
 
-    fn scribble(&mut self, plan: &Plan, circumstance: Circumstance) -> Result<(), Failure> {
-        circumstance.garbage(plan).map_or(Ok(()), |garbage| self.session.backend.scribble_scratch(garbage))
+    fn scribble(&mut self, garbage: Option<Garbage>) -> Result<(), Failure> {
+        garbage.map_or(Ok(()), |garbage| self.session.backend.scribble_scratch(garbage))
     }
 
     fn call(&mut self, plan: &Plan, circumstance: Circumstance) -> Result<ElementComparison, Failure> {
-        self.scribble(plan, circumstance)?;
+        self.scribble(circumstance.garbage(plan))?;
         let plan = circumstance.plan(plan, self.session.backend.profile());
         verify(self.session.backend, &plan)
     }

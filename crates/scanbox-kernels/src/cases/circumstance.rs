@@ -29,7 +29,7 @@ pub enum Circumstance {
     /// More workgroups start than there are tiles.
     Surplus,
     /// Many calls in a row, as they are timed, on two inputs that alternate. Where the device counts its calls, the
-    /// count comes to its end with the second of them.
+    /// count comes to its end among those that are compared.
     InARow,
     /// Input and output stand elsewhere, each between guards.
     BetweenGuards,
@@ -96,7 +96,11 @@ impl Circumstance {
     #[must_use]
     pub fn begin(self, n: u64) -> [u64; 2] {
         match self {
-            Self::AnyElement => [1 + n % 3, 3 - n / 3 % 4],
+            // One of all pairs but [0, 0]; sizes around powers of two and tiles have nearly all of them.
+            Self::AnyElement => {
+                let pair = 1 + (n.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) % 15;
+                [pair % 4, pair / 4]
+            }
             _ => [0; 2],
         }
     }
@@ -109,6 +113,7 @@ impl Circumstance {
         // The first one on new memory.
         const COMING: u32 = 2;
         match self {
+            // A count that comes to its end with the second call from here.
             Self::InARow => match plan.scratch.content {
                 ScratchContent::SelfTurning { epoch_bits } => {
                     Some(Garbage::TurnInZeros((1 << epoch_bits) - 2))
@@ -221,6 +226,15 @@ impl Garbage {
     #[must_use]
     pub fn turn(self) -> Option<u32> {
         if let Self::TurnInZeros(turn) = self { Some(turn) } else { None }
+    }
+
+    /// The same, so many calls before; an even number.
+    #[must_use]
+    pub fn earlier(self, calls: u32) -> Self {
+        match self {
+            Self::TurnInZeros(turn) => Self::TurnInZeros(turn - calls),
+            garbage => garbage,
+        }
     }
 
     /// The first byte of the scratch memory that has it; those behind it have it too.

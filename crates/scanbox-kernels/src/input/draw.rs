@@ -39,7 +39,7 @@ pub(super) fn draw(problem: &Problem, seed: u64, random: u64, index: u64) -> Ele
                 return heights.record((index >> 3) as i64, random);
             }
             // Beside a record stands what it nearly does not beat, on either side, but never the first of a tile.
-            let after = (index % 8 != 0).then_some(index + 1);
+            let after = (!index.is_multiple_of(8)).then_some(index + 1);
             let mut beside = index.checked_sub(1).into_iter().chain(after);
             match beside.find(|&beside| is_record(seed, beside)) {
                 Some(beside) => heights.nearly((beside >> 3) as i64, random_bits(seed, beside)),

@@ -18,6 +18,7 @@ use scanbox_model::record::Status;
 use scanbox_vk::line::PAIR_BYTES;
 
 use self::cold::Cold;
+pub(super) use self::upload::is_placed;
 use self::upload::{Large, Loaded, MOST_VECTOR_BYTES, SLOTS, Slot};
 use super::buffer::{Buffer, BufferOffset, Fetched, WORD_BYTES};
 use super::device::Gpu;

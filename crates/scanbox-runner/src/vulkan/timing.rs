@@ -23,7 +23,7 @@ use super::commands::{Commands, Recorder};
 use super::device::Gpu;
 use super::library::Library;
 use super::line::Chain;
-use super::memory::{ELEMENT_WORDS, Memory, REPORT_BYTES};
+use super::memory::{ELEMENT_WORDS, Memory, REPORT_BYTES, is_placed};
 use super::pipeline::Pipelines;
 use super::timestamps::Timestamps;
 use super::twin::make_ready;
@@ -354,7 +354,8 @@ impl VulkanSession {
     /// Loads the inputs of a plan for its elements alone where they do not begin in what is loaded: from the last
     /// element on, where no vector may begin.
     fn load_window(&mut self, plan: &Plan) -> Result<(), Failure> {
-        let n = plan.max_n().unwrap_or(plan.n).max(plan.n);
+        let most = if is_placed(&plan.problem) { plan.n } else { plan.max_n().unwrap_or(plan.n) };
+        let n = most.max(plan.n);
         if !plan.problem.is_reversed() || n == 0 {
             return Ok(());
         }

@@ -2,11 +2,13 @@
 
 use scanbox_kernels::catalog::{self, Variant};
 use scanbox_model::config::Config;
-use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
+use scanbox_model::problem::{Direction, Element, Mode, Operator, Placement, Problem};
 use scanbox_model::record::Status;
 use scanbox_runner::backend::Backend;
+use scanbox_testing::operator_files::operator;
 
-use super::harness::{Bench, RANDOM, compiler_of_changed, device};
+use super::harness::{Bench, RANDOM, compiler, compiler_of_changed, device};
+use super::operators::{of_user, try_verdicts};
 use super::progress::hangs;
 
 /// Arrays begin at any element, and nothing around them is touched; where vectors may not be, that is said.
@@ -98,5 +100,40 @@ fn what_a_call_at_any_element_writes_beside_its_output_is_found() {
             failure.reason.starts_with("1 wrong words among ") && failure.reason.contains(found),
             "{failure}"
         );
+    }
+}
+
+/// Of several sizes each is an array of its own, and from the last element on all of its indices are.
+#[test]
+fn transforms_know_the_elements_of_every_size() {
+    let Some(mut bench) = Bench::new(compiler) else { return };
+    let file = operator(
+        "placed",
+        "#pragma scanbox operator(commutative = yes, exact = yes)
+        struct Element { uint value; };
+        Element identity() { return Element(0u); }
+        Element combine(const Element a, const Element b) { return Element(a.value + b.value); }
+        Element transform_input(const Element element, const uint index) {
+            return Element(element.value * (2u * index + 1u) + 1u);
+        }
+        Element transform_output(const Element element, const uint index) {
+            return Element(element.value ^ (index * 0x9e3779b9u));
+        }",
+    );
+    for (mode, label) in [
+        (Mode::Inclusive, "b1.vec4.par.rake.block.wg64"),
+        (Mode::Exclusive, "b2.vec4.seq.rake.block.wg64"),
+        (Mode::Reduce, "b1.vec2.par.rake.block.wg32"),
+    ] {
+        for direction in [Direction::Forward, Direction::Reverse] {
+            let problem = of_user(&file, mode, Placement::OutOfPlace).in_direction(direction);
+            let config: Config = label.parse().unwrap();
+            let verdicts = try_verdicts(&mut bench, &file, problem, config, vec![3, 8]).unwrap();
+            let calls: u64 = verdicts.iter().map(|verdict| verdict.tally.calls).sum();
+            assert!(calls > 50, "{problem}: {verdicts:?}");
+            for verdict in verdicts {
+                assert_eq!(verdict.status, Status::Ok, "{problem}: {verdict:?}");
+            }
+        }
     }
 }

@@ -174,7 +174,7 @@ pub fn run(args: &VerifyArgs, tools: &Tools) -> anyhow::Result<Exit> {
     let (worker, _occupied) = args.sharing.sharing().occupy(worker, &mut command, &limits)?;
     let supervision = Supervision { command, timeout: args.timeout, limits };
     let failure = |verdict: &ItemVerdict| {
-        let mut failure = failure_of(verdict, &problem, args, tools);
+        let mut failure = failure_of(verdict, &problem, &selection, args, tools);
         let config: Option<Config> = verdict.config.parse().ok();
         let judged = config.map(|config| judge(&issues, &config, &device, verdict.status));
         if let Some(Expectation::Failed(issue)) = judged {
@@ -330,9 +330,20 @@ fn introduce(device: &DeviceProfile, problem: &Problem, selection: &CaseSelectio
 }
 
 /// How a config failed, and how to see it again.
-fn failure_of(verdict: &ItemVerdict, problem: &Problem, args: &VerifyArgs, tools: &Tools) -> FailedConfig {
+fn failure_of(
+    verdict: &ItemVerdict,
+    problem: &Problem,
+    selection: &CaseSelection,
+    args: &VerifyArgs,
+    tools: &Tools,
+) -> FailedConfig {
     let nothing = FailedCase { n: 0, circumstance: None, reason: String::new(), mismatch: None };
     let FailedCase { n, circumstance, reason, mismatch } = verdict.failed.clone().unwrap_or(nothing);
+    // What memory says of n is told to a call that was recorded for the largest size.
+    let mut sizes = BTreeSet::from([n]);
+    if circumstance.is_some_and(|circumstance| Circumstance::VARIED.contains(&circumstance)) {
+        sizes.extend(selection.largest(&verdict.config, &verdict.input));
+    }
     FailedConfig {
         config: verdict.config.clone(),
         status: verdict.status,
@@ -343,7 +354,7 @@ fn failure_of(verdict: &ItemVerdict, problem: &Problem, args: &VerifyArgs, tools
         expected: mismatch.map(|mismatch| json(mismatch.expected())),
         got: mismatch.map(|mismatch| json(mismatch.got())),
         reason,
-        repeat: repeat(verdict, n, problem, args, tools),
+        repeat: repeat(verdict, &sizes, problem, args, tools),
     }
 }
 
@@ -352,14 +363,21 @@ fn json(text: String) -> serde_json::Value {
     serde_json::from_str(&text).unwrap_or_else(|_| text.into())
 }
 
-/// The command that runs one case again.
-fn repeat(verdict: &ItemVerdict, n: u64, problem: &Problem, args: &VerifyArgs, tools: &Tools) -> String {
+/// The command that runs one case again, of one of these sizes.
+fn repeat(
+    verdict: &ItemVerdict,
+    sizes: &BTreeSet<u64>,
+    problem: &Problem,
+    args: &VerifyArgs,
+    tools: &Tools,
+) -> String {
     let mut words = vec![paste::program(), "verify".to_owned()];
     words.extend(tools.flags_on(&args.device));
     words.push(verdict.config.clone());
     words.extend(args.problem.flags(problem));
     let input = Pattern::of(&verdict.input).to_string();
-    words.extend(["--sizes".to_owned(), n.to_string(), "--inputs".to_owned(), input]);
+    let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
+    words.extend(["--sizes".to_owned(), sizes.join(","), "--inputs".to_owned(), input]);
     words.extend(["--seed".to_owned(), args.seed.to_string()]);
     if let Some(k) = args.blocking {
         words.extend(["--blocking".to_owned(), k.to_string()]);

@@ -11,7 +11,9 @@
 //   of a state, or parts of two. Those behind them see all, so often that one sees a whole window, and that patience
 //   with the tile that is missing ends. Where others stand in for a tile, one in 122 is never seen: it is there when
 //   somebody inserts it.
-// EARLIER_TAG, EARLIER_VALUE: epoch and state of what was there before this call, an inclusive prefix, and its value.
+// earlier_tag(index), EARLIER_VALUE: epoch and state of what was there before this call, an inclusive prefix, and its
+//   value. The epoch is that of one of the three calls before, or differs from this one's in a single bit, as behind a
+//   wrap.
 // Shared bytes: 0. Barriers: 0.
 
 #if LATE
@@ -35,7 +37,8 @@ uint earliness(const uint index) {
     }
 #endif
     const bool sees_all = private_looks % (EARLY_LOOKS + ALL_LOOKS) >= EARLY_LOOKS || private_looks % 4u == 0u;
-    return sees_all ? 0u : (index + private_looks) % 4u;
+    // Of words that are looked at in turns none is early whenever another one is not.
+    return sees_all ? 0u : ((index ^ (private_looks >> 1)) + private_looks * private_looks) % 4u;
 }
 
 bool is_withheld(const uint tile, const uint state) {
@@ -53,11 +56,26 @@ bool is_lost(const uint tile) {
 
 // Where calls find zeros, nothing was there.
 #if RESET == RESET_EPOCH || RESET == RESET_TURN
-#define EARLIER_TAG (((EPOCH - 1u) << 2) | INCLUSIVE)
 #define EARLIER_VALUE 0x2345u
+
+#if TILE_STATE == TILE_STATE_SPLIT
+const uint TAG_EPOCH_BITS = 14u;
 #else
-#define EARLIER_TAG 0u
+const uint TAG_EPOCH_BITS = 30u;
+#endif
+
+uint earlier_tag(const uint index) {
+    const uint random = (index * 0x9e3779b9u + private_looks * 0x85ebca6bu) >> 16;
+    const uint calls_before = 1u + random % 3u;
+    const uint epoch = private_looks % 2u == 0u ? EPOCH - calls_before : EPOCH ^ (1u << (random % TAG_EPOCH_BITS));
+    return (epoch << 2) | INCLUSIVE;
+}
+#else
 #define EARLIER_VALUE 0u
+
+uint earlier_tag(const uint index) {
+    return 0u;
+}
 #endif
 
 // What a look sees of a word that it comes too early for.

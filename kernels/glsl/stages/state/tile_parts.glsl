@@ -147,10 +147,12 @@ StateWord early_word(const StateWord word, const uint early, const uint index) {
     const bool whole = word_state(word) != INVALID;
     [[unroll]] for (uint part = 0u; part < PARTS; ++part) {
         const bool is_one = part == index % PARTS;
-        if (early == 1u || (early == 2u && !is_one)) {
-            seen.parts[part] = (PartWord(EARLIER_TAG) << PART_BITS) | PartWord(EARLIER_VALUE);
+        // One of them alone, or all others.
+        const bool is_old = is_one == ((index / PARTS) % 2u == 0u);
+        if (early == 1u || (early == 2u && is_old)) {
+            seen.parts[part] = (PartWord(earlier_tag(index)) << PART_BITS) | PartWord(EARLIER_VALUE);
         } else if (early == 3u && is_one && whole) {
-            seen.parts[part] ^= PartWord(AGGREGATE ^ INCLUSIVE) << PART_BITS;
+            seen.parts[part] ^= (PartWord(AGGREGATE ^ INCLUSIVE) << PART_BITS) | PartWord(0x1234u);
         }
     }
     return seen;

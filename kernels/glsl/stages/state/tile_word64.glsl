@@ -34,6 +34,6 @@ Element word_value(const StateWord word) {
 
 #if LATE
 StateWord early_word(const StateWord word, const uint early, const uint index) {
-    return early == 0u ? word : (uint64_t(EARLIER_TAG) << 32) | uint64_t(EARLIER_VALUE);
+    return early == 0u ? word : (uint64_t(earlier_tag(index)) << 32) | uint64_t(EARLIER_VALUE);
 }
 #endif

@@ -50,6 +50,12 @@ pub(super) struct Slot {
     pub pending: bool,
 }
 
+/// Whether what is loaded is the input of so many elements and no others: from the last element on a shorter input
+/// stands at the end of a longer one, where a transform knows its elements by other indices.
+pub fn is_placed(problem: &Problem) -> bool {
+    problem.is_reversed() && problem.user().is_some_and(|user| user.transforms.any())
+}
+
 impl Large {
     /// Buffers for inputs of at most this many bytes.
     pub fn new(gpu: &Arc<Gpu>, bytes: u64) -> Result<Self, Failure> {
@@ -85,8 +91,7 @@ impl Large {
     /// Whether input and answer of `n` elements of a problem are among those that are loaded, and begin where vectors
     /// may.
     pub fn has_window(&self, problem: &Problem, n: u64) -> bool {
-        // A transform knows the index of an element, which is another one in another array.
-        let is_placed = problem.is_reversed() && problem.user().is_some_and(|user| user.transforms.any());
+        let is_placed = is_placed(problem);
         self.loaded.is_some_and(|loaded| n <= loaded.n && (!is_placed || n == loaded.n))
             && (n == 0 || self.begin(problem, n).is_multiple_of(MOST_VECTOR_BYTES))
     }
