@@ -221,6 +221,14 @@ pub trait Backend {
     /// When the device fails.
     fn scribble_scratch(&mut self, garbage: Garbage) -> Result<(), Failure>;
 
+    /// So many words of the scratch memory, from byte `offset` on; nothing where a backend cannot tell.
+    ///
+    /// # Errors
+    /// When the device fails.
+    fn scratch_content(&mut self, _offset: u64, _words: usize) -> Result<Option<Vec<u32>>, Failure> {
+        Ok(None)
+    }
+
     /// Whatever the scratch memory holds counts as unknown from here on: the next call that cares finds it cleared. A
     /// backend does so by itself after every failure and after every comparison that finds a mismatch, because nobody
     /// knows what a wrong kernel has left; this is for the beginning of what must not depend on anybody else at all.

@@ -5,6 +5,7 @@
 //! round, those of deterministic kernels have to have the same bits in all of them. Like the sweep it names no
 //! backend and no kernel family, and prints nothing: verdicts leave through an observer.
 
+mod left_behind;
 mod other_calls;
 
 use std::collections::{BTreeMap, HashSet};
@@ -405,7 +406,7 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
         let plan = plan.map_err(|failure| failed(failure, None))?;
         // Where there is one right answer, every call has been compared with it.
         let repeats = item.config.kernel.is_deterministic() && !item.input.is_exact(&self.job.problem, n);
-        let mut call_ns = None;
+        let (mut call_ns, mut turn) = (None, None);
         for circumstance in Circumstance::ALL {
             (self.observer)(VerifyEvent::Calling { n, circumstance }).map_err(Ended::ByObserver)?;
             if circumstance == Circumstance::InARow {
@@ -430,6 +431,11 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
             tally.calls += 1;
             tally.elements += comparison.compared;
             Ended::unless_right(&comparison, &plan, n, circumstance)?;
+            // Few elements may take no turn, and new memory begins with the first one.
+            let counts = circumstance != Circumstance::NewMemory && item.config.tiles(n) > 1;
+            let before = turn.take().filter(|_| counts);
+            turn = left_behind::check(self.session.backend, &plan, before)
+                .map_err(|failure| failed(failure, Some(circumstance)))?;
             if !repeats {
                 continue;
             }

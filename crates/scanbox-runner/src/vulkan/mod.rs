@@ -333,6 +333,10 @@ impl Backend for Vulkan {
         })
     }
 
+    fn scratch_content(&mut self, offset: u64, words: usize) -> Result<Option<Vec<u32>>, Failure> {
+        self.with(|session| session.scratch_words(offset, words).map(Some))
+    }
+
     fn forget_scratch(&mut self) {
         self.session.ledger.forget();
         self.session.memory.renew_outputs();

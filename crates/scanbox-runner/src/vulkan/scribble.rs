@@ -1,8 +1,11 @@
-//! What is written to the scratch memory behind the back of everybody.
+//! What is written to the scratch memory, and read there, behind the back of everybody.
 
+use gpu_allocator::MemoryLocation;
 use scanbox_kernels::plan::TURN_WORD;
+use scanbox_model::record::Status;
+use scanbox_vk::Access;
 
-use super::buffer::WORD_BYTES;
+use super::buffer::{Buffer, WORD_BYTES};
 use super::timing::VulkanSession;
 use crate::backend::Failure;
 
@@ -15,6 +18,21 @@ impl VulkanSession {
         recorder.fill(scratch, offset, word);
         recorder.submit()?;
         commands.wait(*limit)
+    }
+
+    /// So many words of the scratch memory, from byte `offset` on.
+    pub fn scratch_words(&mut self, offset: u64, words: usize) -> Result<Vec<u32>, Failure> {
+        let Self { gpu, commands, memory, .. } = self;
+        let none = || Failure::new(Status::RuntimeError, "there is no scratch memory");
+        let scratch = memory.scratch().ok_or_else(none)?;
+        let bytes = words as u64 * WORD_BYTES;
+        let mut copy = Buffer::new(gpu, "copy", bytes, MemoryLocation::GpuToCpu)?;
+        let mut recorder = commands.begin()?;
+        recorder.copy((scratch, offset), (&copy, 0), bytes);
+        recorder.barrier(Access::TRANSFER, Access::HOST);
+        recorder.submit()?;
+        commands.wait(self.limit)?;
+        Ok(copy.words()[..words].to_vec())
     }
 
     /// Gives the scratch memory this turn, where the device counts the calls.

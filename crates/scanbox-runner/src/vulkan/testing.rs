@@ -174,20 +174,6 @@ impl VulkanSession {
         fits.then_some(comparison).ok_or_else(|| refused("has too many workgroups or arguments"))
     }
 
-    fn scratch_words(&mut self, offset: u64, words: usize) -> Result<Vec<u32>, Failure> {
-        let Self { gpu, commands, memory, .. } = self;
-        let none = || Failure::new(Status::RuntimeError, "there is no scratch memory");
-        let scratch = memory.scratch().ok_or_else(none)?;
-        let bytes = words as u64 * WORD_BYTES;
-        let mut copy = Buffer::new(gpu, "copy", bytes, MemoryLocation::GpuToCpu)?;
-        let mut recorder = commands.begin()?;
-        recorder.copy((scratch, offset), (&copy, 0), bytes);
-        recorder.barrier(Access::TRANSFER, Access::HOST);
-        recorder.submit()?;
-        commands.wait(self.limit)?;
-        Ok(copy.words()[..words].to_vec())
-    }
-
     fn submit_often(&mut self, plan: &Plan, calls: u32, submissions: u32) -> Result<u64, Failure> {
         let mut call = self.prepare(plan)?;
         let mut poison = self.helper(&catalog::poison(plan, &self.gpu.profile))?;

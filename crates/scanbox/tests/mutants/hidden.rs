@@ -190,3 +190,54 @@ fn a_verification_finds_counts_that_do_not_begin_anew() {
     assert_eq!(found, broken, "{answer:#}");
     assert!(failures.iter().all(|failure| failure["circumstance"] == "in_a_row"), "{answer:#}");
 }
+
+/// What the next call would find: a turn that stays, counts and states that are not cleared.
+#[test]
+fn a_verification_finds_what_calls_leave_behind() {
+    let changes = [
+        (
+            "stages/state/turn.glsl",
+            "FIRST_EPOCH : private_epoch + 1u;",
+            "FIRST_EPOCH : private_epoch + (BATCH_SIZE == 2 ? 0u : 1u);",
+        ),
+        (
+            "stages/state/turn.glsl",
+            "return private_readers_before == params.workgroups - 1u;",
+            "return private_readers_before == (BATCH_SIZE == 3 ? tile_count() : params.workgroups) - 1u;",
+        ),
+        (
+            "stages/state/leave.glsl",
+            "            states.at[i] = 0u;",
+            "            states.at[i] = BATCH_SIZE == 5 ? states.at[i] : 0u;",
+        ),
+    ];
+    let Some(bench) = Bench::with(&changes) else { return };
+    let of = |batches: [u32; 4]| {
+        let states = [
+            "par.rake.split.turn",
+            "par.rake.word64.block",
+            "fallback.sub.word64.block",
+            "par.rake.split.clean",
+        ];
+        batches
+            .into_iter()
+            .zip(states)
+            .map(|(batch, states)| format!("b{batch}.vec4.{states}.wg64"))
+            .collect()
+    };
+    let (broken, healthy): (Vec<String>, Vec<String>) = (of([2, 2, 3, 5]), of([4; 4]));
+    let labels: Vec<&str> = broken.iter().chain(&healthy).map(String::as_str).collect();
+    let cases = ["--sizes", "65536", "--inputs", "random", "--timeout", "20s", "--format", "json"];
+    let answer = bench.run(&[&["verify"][..], &labels, &cases].concat(), 5);
+    let answer: Value = serde_json::from_str(&answer.out).unwrap();
+    let failures = answer["failures"].as_array().unwrap();
+    let mut found: Vec<&str> = failures.iter().map(|failure| failure["config"].as_str().unwrap()).collect();
+    found.sort_unstable();
+    let mut all = broken.clone();
+    all.sort_unstable();
+    assert_eq!(found, all, "{answer:#}");
+    for failure in failures {
+        let reason = failure["reason"].as_str().unwrap();
+        assert!(reason.starts_with("the next call would not "), "{failure:#}");
+    }
+}

@@ -1,0 +1,47 @@
+//! What a call leaves in the scratch memory: what the next one counts on. That it does not shows in a wrong element at
+//! most by a race, since the states of two calls in a row are mostly alike.
+
+use scanbox_kernels::plan::{FIRST_TURN, Plan, ScratchContent, TICKET_BYTES, TURN_WORD};
+use scanbox_model::record::Status;
+
+use crate::backend::{Backend, Failure};
+
+/// Reads what a call has left. `before` is the turn that the call had, where that is known and the call has more than
+/// one tile; returned is that of the next one, where the device counts.
+///
+/// # Errors
+/// Where a word is not what the next call expects, or the device fails.
+pub(super) fn check(
+    backend: &mut dyn Backend,
+    plan: &Plan,
+    before: Option<u32>,
+) -> Result<Option<u32>, Failure> {
+    let (bytes, epoch_bits) = match plan.scratch.content {
+        ScratchContent::Zeros => (plan.scratch.bytes, None),
+        ScratchContent::SelfTurning { epoch_bits } => (TICKET_BYTES, Some(epoch_bits)),
+        _ => return Ok(None),
+    };
+    let Some(words) = backend.scratch_content(0, (bytes / 4) as usize)? else { return Ok(None) };
+    let is_turn = |place: usize| epoch_bits.is_some() && place as u64 == TURN_WORD;
+    if let Some((place, word)) =
+        words.iter().enumerate().find(|(place, word)| **word != 0 && !is_turn(*place))
+    {
+        let reason = format!(
+            "the next call would not find the scratch memory as it expects it: word {place} is {word:#x}, and has to \
+             be 0"
+        );
+        return Err(Failure::new(Status::WrongResult, reason));
+    }
+    let Some(epoch_bits) = epoch_bits else { return Ok(None) };
+    let (first, last) = (FIRST_TURN, (1 << epoch_bits) - 1);
+    let turn = words[TURN_WORD as usize];
+    let is_next = before.is_none_or(|before| turn == if before == last { first } else { before + 1 });
+    if !(first..=last).contains(&turn) || !is_next {
+        let behind = before.map_or_else(String::new, |before| format!(" behind {before}"));
+        let reason = format!(
+            "the next call would not know its turn: that is {turn:#x}{behind}, of turns from {first} to {last:#x}"
+        );
+        return Err(Failure::new(Status::WrongResult, reason));
+    }
+    Ok(Some(turn))
+}
