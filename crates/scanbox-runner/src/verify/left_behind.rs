@@ -22,10 +22,9 @@ pub(super) fn check(
         _ => return Ok(None),
     };
     let Some(words) = backend.scratch_content(0, (bytes / 4) as usize)? else { return Ok(None) };
-    let is_turn = |place: usize| epoch_bits.is_some() && place as u64 == TURN_WORD;
-    if let Some((place, word)) =
-        words.iter().enumerate().find(|(place, word)| **word != 0 && !is_turn(*place))
-    {
+    // New memory has a turn, whoever it is for.
+    let not_cleared = |(place, word): &(usize, &u32)| **word != 0 && *place as u64 != TURN_WORD;
+    if let Some((place, word)) = words.iter().enumerate().find(not_cleared) {
         let reason = format!(
             "the next call would not find the scratch memory as it expects it: word {place} is {word:#x}, and has to \
              be 0"
