@@ -26,8 +26,7 @@ pub(super) fn check(
     let not_cleared = |(place, word): &(usize, &u32)| **word != 0 && *place as u64 != TURN_WORD;
     if let Some((place, word)) = words.iter().enumerate().find(not_cleared) {
         let reason = format!(
-            "the next call would not find the scratch memory as it expects it: word {place} is {word:#x}, and has to \
-             be 0"
+            "the next call would not find the scratch memory as it expects it: word {place} is {word:#x}, and must be 0"
         );
         return Err(Failure::new(Status::WrongResult, reason));
     }
