@@ -38,8 +38,8 @@ pub enum Circumstance {
     Late,
     /// The device has written that there are no elements.
     NoElements,
-    /// The device has written how many elements there are, fewer than the call was recorded for, and the arrays begin
-    /// where no vector may.
+    /// The device has written how many elements there are, fewer than the call was recorded for, and one
+    /// of the arrays or both begin where no vector may.
     AnyElement,
     /// The device has written more elements than the call was recorded for.
     BeyondMaximum,
