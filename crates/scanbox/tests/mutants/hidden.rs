@@ -7,6 +7,32 @@ use serde_json::Value;
 
 use super::{Bench, MAIN, SCRIBBLES, STORES, label};
 
+/// Verifies kernels that are broken and others that are not. Returns how they failed: all of the first, and no others.
+fn failures<S: AsRef<str>, T: AsRef<str>>(
+    bench: &Bench,
+    broken: &[S],
+    healthy: &[T],
+    cases: &[&str],
+) -> Vec<Value> {
+    let mut broken: Vec<&str> = broken.iter().map(AsRef::as_ref).collect();
+    let labels = [&broken[..], &healthy.iter().map(AsRef::as_ref).collect::<Vec<_>>()].concat();
+    let rest = ["--inputs", "random", "--format", "json"];
+    let answer = bench.run(&[&["verify"][..], &labels, cases, &rest].concat(), 5);
+    let answer: Value = serde_json::from_str(&answer.out).unwrap();
+    let failures = answer["failures"].as_array().unwrap();
+    let mut found: Vec<&str> = failures.iter().map(|failure| failure["config"].as_str().unwrap()).collect();
+    found.sort_unstable();
+    broken.sort_unstable();
+    assert_eq!(found, broken, "{answer:#}");
+    assert!(failures.iter().all(|failure| failure["status"] == "wrong_result"), "{answer:#}");
+    failures.clone()
+}
+
+/// Kernels with these lookbacks and states, in these batches.
+fn in_batches(kernels: [&str; 4], batches: [u32; 4]) -> [String; 4] {
+    std::array::from_fn(|place| format!("b{}.vec4.{}.wg64", batches[place], kernels[place]))
+}
+
 /// Software devices run workgroups in order: that nobody waits for what is there hides all of these, but for the build
 /// whose workgroups are late.
 #[test]
@@ -116,18 +142,10 @@ fn a_verification_finds_what_workgroups_in_order_hide() {
         let Some(bench) = Bench::with(&changes) else { return };
         let broken: Vec<&str> = hidden.iter().flat_map(|(.., labels)| *labels).copied().collect();
         let healthy: BTreeSet<String> = broken.iter().map(|label| format!("b4{}", &label[2..])).collect();
-        let labels: Vec<&str> = broken.iter().copied().chain(healthy.iter().map(String::as_str)).collect();
-        let cases = ["--type", element, "--sizes", "131000", "--inputs", "random", "--format", "json"];
-        let answer = bench.run(&[&["verify"][..], &labels, &cases].concat(), 5);
-        let answer: Value = serde_json::from_str(&answer.out).unwrap();
-        let failures = answer["failures"].as_array().unwrap();
-        let found = |label: &str| failures.iter().find(|failure| failure["config"] == label);
-        for label in &broken {
-            let failure = found(label).unwrap_or_else(|| panic!("{label} is not found: {answer:#}"));
-            assert_eq!(failure["status"], "wrong_result", "{failure:#}");
+        let healthy: Vec<String> = healthy.into_iter().collect();
+        for failure in failures(&bench, &broken, &healthy, &["--type", element, "--sizes", "131000"]) {
             assert_eq!(failure["circumstance"], "late", "{failure:#}");
         }
-        assert_eq!(failures.len(), broken.len(), "{answer:#}");
     }
 }
 
@@ -149,16 +167,10 @@ fn a_verification_finds_writes_in_front_of_arrays() {
     else {
         return;
     };
-    let labels = [1, 2, 3, 4].map(label);
-    let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
-    let cases = ["--sizes", "8192", "--inputs", "random", "--format", "json"];
-    let answer = bench.run(&[&["verify"][..], &labels, &cases].concat(), 5);
-    let answer: Value = serde_json::from_str(&answer.out).unwrap();
-    let failures = answer["failures"].as_array().unwrap();
-    let mut found: Vec<&str> = failures.iter().map(|failure| failure["config"].as_str().unwrap()).collect();
-    found.sort_unstable();
-    assert_eq!(found, labels[1..3], "{answer:#}");
-    assert!(failures.iter().all(|failure| failure["circumstance"] == "between_guards"), "{answer:#}");
+    let (broken, healthy) = ([2, 3].map(label), [1, 4].map(label));
+    for failure in failures(&bench, &broken, &healthy, &["--sizes", "8192"]) {
+        assert_eq!(failure["circumstance"], "between_guards", "{failure:#}");
+    }
 }
 
 /// Where the device counts the calls, its count comes to an end once in thousands or in a thousand million of them.
@@ -170,25 +182,12 @@ fn a_verification_finds_counts_that_do_not_begin_anew() {
     let (first, odd) = ("FIRST_EPOCH = 2u;", "FIRST_EPOCH = BATCH_SIZE == 3 ? 3u : 2u;");
     let changes = [("stages/state/turn.glsl", next, &*endless), ("stages/state/turn.glsl", first, odd)];
     let Some(bench) = Bench::with(&changes) else { return };
-    let of = |batches: [u32; 4]| {
-        let states =
-            ["par.rake.split.block", "par.rake.split.turn", "par.rake.word64.turn", "two.rake.word64.turn"];
-        batches
-            .into_iter()
-            .zip(states)
-            .map(|(batch, states)| format!("b{batch}.vec4.{states}.wg64"))
-            .collect()
-    };
-    let (broken, healthy): (Vec<String>, Vec<String>) = (of([2, 2, 2, 3]), of([4; 4]));
-    let labels: Vec<&str> = broken.iter().chain(&healthy).map(String::as_str).collect();
-    let cases = ["--sizes", "65536", "--inputs", "random", "--timeout", "20s", "--format", "json"];
-    let answer = bench.run(&[&["verify"][..], &labels, &cases].concat(), 5);
-    let answer: Value = serde_json::from_str(&answer.out).unwrap();
-    let failures = answer["failures"].as_array().unwrap();
-    let mut found: Vec<&str> = failures.iter().map(|failure| failure["config"].as_str().unwrap()).collect();
-    found.sort_unstable();
-    assert_eq!(found, broken, "{answer:#}");
-    assert!(failures.iter().all(|failure| failure["circumstance"] == "in_a_row"), "{answer:#}");
+    let kernels =
+        ["par.rake.split.block", "par.rake.split.turn", "par.rake.word64.turn", "two.rake.word64.turn"];
+    let (broken, healthy) = (in_batches(kernels, [2, 2, 2, 3]), in_batches(kernels, [4; 4]));
+    for failure in failures(&bench, &broken, &healthy, &["--sizes", "65536", "--timeout", "20s"]) {
+        assert_eq!(failure["circumstance"], "in_a_row", "{failure:#}");
+    }
 }
 
 /// What the next call would find: a turn that stays, counts and states that are not cleared.
@@ -212,31 +211,10 @@ fn a_verification_finds_what_calls_leave_behind() {
         ),
     ];
     let Some(bench) = Bench::with(&changes) else { return };
-    let of = |batches: [u32; 4]| {
-        let states = [
-            "par.rake.split.turn",
-            "par.rake.word64.block",
-            "fallback.sub.word64.block",
-            "par.rake.split.clean",
-        ];
-        batches
-            .into_iter()
-            .zip(states)
-            .map(|(batch, states)| format!("b{batch}.vec4.{states}.wg64"))
-            .collect()
-    };
-    let (broken, healthy): (Vec<String>, Vec<String>) = (of([2, 2, 3, 5]), of([4; 4]));
-    let labels: Vec<&str> = broken.iter().chain(&healthy).map(String::as_str).collect();
-    let cases = ["--sizes", "65536", "--inputs", "random", "--timeout", "20s", "--format", "json"];
-    let answer = bench.run(&[&["verify"][..], &labels, &cases].concat(), 5);
-    let answer: Value = serde_json::from_str(&answer.out).unwrap();
-    let failures = answer["failures"].as_array().unwrap();
-    let mut found: Vec<&str> = failures.iter().map(|failure| failure["config"].as_str().unwrap()).collect();
-    found.sort_unstable();
-    let mut all = broken.clone();
-    all.sort_unstable();
-    assert_eq!(found, all, "{answer:#}");
-    for failure in failures {
+    let kernels =
+        ["par.rake.split.turn", "par.rake.word64.block", "fallback.sub.word64.block", "par.rake.split.clean"];
+    let (broken, healthy) = (in_batches(kernels, [2, 2, 3, 5]), in_batches(kernels, [4; 4]));
+    for failure in failures(&bench, &broken, &healthy, &["--sizes", "65536", "--timeout", "20s"]) {
         let reason = failure["reason"].as_str().unwrap();
         assert!(reason.starts_with("the next call would not "), "{failure:#}");
     }
