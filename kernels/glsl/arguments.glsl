@@ -145,7 +145,10 @@ void read_arguments() {
 void load_next_record() {
 }
 
-void pass_on_record() {
+void load_record_of_few() {
+}
+
+void pass_on_record_of_few() {
 }
 
 void pass_on_arguments() {
@@ -184,12 +187,17 @@ bool passes_on() {
 // Of that invocation: what it passes on. It is under way while the workgroup works.
 uvec4 private_record[RECORD_QUADS];
 
+#define LOAD_RECORD(address)                                          \
+    {                                                                 \
+        Record next = Record(address);                                \
+        [[unroll]] for (uint quad = 0u; quad < RECORD_QUADS; ++quad) { \
+            private_record[quad] = next.quads[quad];                  \
+        }                                                             \
+    }
+
 void load_next_record() {
     if (passes_on()) {
-        Record next = Record(next_record());
-        [[unroll]] for (uint quad = 0u; quad < RECORD_QUADS; ++quad) {
-            private_record[quad] = next.quads[quad];
-        }
+        LOAD_RECORD(next_record())
     }
 }
 
@@ -209,25 +217,40 @@ void read_arguments() {
 #endif
 }
 
-#define PASS_ON_RECORD \
-    if (passes_on()) { \
-        Record other = Record(OTHER_LINE_ADDRESS); \
+#define STORE_RECORD                                                   \
+    {                                                                  \
+        Record other = Record(OTHER_LINE_ADDRESS);                     \
         [[unroll]] for (uint quad = 0u; quad < RECORD_QUADS; ++quad) { \
-            other.quads[quad] = private_record[quad]; \
-        } \
+            other.quads[quad] = private_record[quad];                  \
+        }                                                              \
     }
 
 void pass_on_arguments() {
 #ifdef PERSISTENT
     load_next_record();
 #endif
-    PASS_ON_RECORD
+    if (passes_on()) {
+        STORE_RECORD
+    }
 }
 
 #if defined(PERSISTENT) && SCANS_FEW
-// In its place, behind load_next_record (stages/block/few_elements.glsl).
-void pass_on_record() {
-    PASS_ON_RECORD
+// In their place, for few elements (stages/block/few_elements.glsl): what the line says of the record is there still.
+bool passes_on_few() {
+    const uvec2 next = params.next_record;
+    return (next.x | next.y) != 0u && workgroup_rank() == 0u && invocation_rank() == 0u;
+}
+
+void load_record_of_few() {
+    if (passes_on_few()) {
+        LOAD_RECORD(params.next_record)
+    }
+}
+
+void pass_on_record_of_few() {
+    if (passes_on_few()) {
+        STORE_RECORD
+    }
 }
 #endif
 

@@ -18,6 +18,9 @@
 #define PERSISTENT
 #include "kernel.glsl"
 #define SCANS_FEW (WORKGROUP_SIZE >= 256 && BATCH_SIZE > 1 && TILE_ORDER != TILE_ORDER_TICKET)
+// Whether few elements are several rows: arrays that stay while others write, and whose elements are what they hold.
+#define FEW_APART \
+    (SCANS_FEW && WORKGROUP_SIZE >= 512 && !IN_PLACE && !REVERSE && !TRANSFORM_INPUT && !TRANSFORM_OUTPUT)
 #include "stages/tile/element.glsl"
 #include "stages/subgroup/operator.glsl"
 #include "stages/state/tile_state_params.glsl"
@@ -109,22 +112,7 @@ void scan_last_tile(const uint tile, const uint round) {
     store_partial_tile(tile, items);
 }
 
-MAIN {
-    read_arguments();
-    read_initial_value();
-    read_turn();
-    clear_stale_groups();
-#if SCANS_FEW
-    if (is_few()) {
-        load_next_record();
-        if (workgroup_rank() == 0u && ELEMENTS > 0u) {
-            scan_few();
-        }
-        store_empty(workgroup_rank());
-        pass_on_record();
-        return;
-    }
-#endif
+void scan_tiles() {
     uint tile = rendezvous_begin();
     const uint full_tiles = ELEMENTS / TILE_ELEMENTS;
     uint round = 0u;
@@ -146,4 +134,36 @@ MAIN {
     barrier();
     leave();
     pass_on_arguments();
+}
+
+#if SCANS_FEW
+void scan_few_elements() {
+    load_record_of_few();
+    scan_few();
+    store_empty(workgroup_rank());
+    pass_on_record_of_few();
+}
+#endif
+
+MAIN {
+    read_arguments();
+    read_initial_value();
+    read_turn();
+    clear_stale_groups();
+    // Compilers keep the order: few elements take 4 % longer where their part, with several rows, stands first.
+#if FEW_APART
+    if (!is_few()) {
+        scan_tiles();
+    } else {
+        scan_few_elements();
+    }
+#elif SCANS_FEW
+    if (is_few()) {
+        scan_few_elements();
+    } else {
+        scan_tiles();
+    }
+#else
+    scan_tiles();
+#endif
 }

@@ -9,7 +9,7 @@ pub mod problem_pairs;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use scanbox_model::config::{Config, Family, Lookback, TileState};
+use scanbox_model::config::{Config, Family, Lookback, MOST_ROWS, TileState};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::Problem;
 use scanbox_model::space::Rejection;
@@ -204,6 +204,10 @@ pub fn boundary_sizes(config: &Config, device: &DeviceProfile, thorough: bool) -
         Family::ReduceThenScan | Family::ScanThenPropagate if level <= most => around(level).to_vec(),
         _ => Vec::new(),
     };
+    // Few elements: more rows than half of those that there may be, all of them, and one element too many.
+    let row = u64::from(config.workgroup_size * config.kernel.vector_width.lanes().min(2));
+    let most_rows = u64::from(MOST_ROWS) * row;
+    let few = if config.scans_few() { vec![most_rows / 2 + 1, most_rows, most_rows + 1] } else { Vec::new() };
     let mut sizes = BTreeSet::from([1, 2, 3, largest]);
     sizes.extend([around(tile), around(2 * tile)].concat());
     sizes.extend([window, window + tile + 1]);
@@ -216,6 +220,7 @@ pub fn boundary_sizes(config: &Config, device: &DeviceProfile, thorough: bool) -
         sizes.extend([3 * tile, window, 2 * window, 4 * window].into_iter().flat_map(around));
         sizes.extend([257, 8191, 32_749, 262_139, 524_287, 1_048_573]);
     }
+    sizes.extend(few);
     sizes.retain(|&n| n > 0 && n <= largest);
     sizes.extend(levels);
     // The size that a config of a space stands for belongs to it.

@@ -92,7 +92,9 @@ fn recipe_of(resolved: &Resolved<'_>, variant: Variant, sizes: RangeInclusive<u6
     };
     let passes = match formula.split {
         Split::ByLevels => RecipePasses::ByLevels(Box::new(level_passes::passes(resolved, variant))),
-        Split::Tiles | Split::AtMost(_) | Split::One => RecipePasses::One(only_pass(resolved, variant)),
+        Split::Tiles | Split::AtMost(_) | Split::AtMostOrFew(_) | Split::One => {
+            RecipePasses::One(only_pass(resolved, variant))
+        }
     };
     let content = formula.content(*sizes.end());
     // All modules of a recipe are for subgroups of one size.

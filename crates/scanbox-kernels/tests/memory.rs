@@ -8,6 +8,7 @@ use scanbox_kernels::plan::{
     ARGUMENT_WORDS, BANK_WORDS, FIRST_TURN, GROUP_TILES, LINE_BYTES, N_WORD, NEXT_WORD, READERS_WORD,
     RECORD_WORDS, ROW, TICKET_BYTES, TURN_WORD,
 };
+use scanbox_model::config::MOST_ROWS;
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::parameters::Parameter;
 use scanbox_model::problem::{Element, Mode, Operator, Placement, Problem};
@@ -17,6 +18,7 @@ use scanbox_testing::device::with_subgroups;
 const LAYOUT: &str = include_str!("../../../kernels/glsl/stages/state/layout.glsl");
 
 const ARGUMENTS: &str = include_str!("../../../kernels/glsl/arguments.glsl");
+const FEW: &str = include_str!("../../../kernels/glsl/stages/block/few_elements.glsl");
 const TURN: &str = include_str!("../../../kernels/glsl/stages/state/turn.glsl");
 
 /// The numbers of a source, by name: `const uint NAME = 32u;`.
@@ -37,6 +39,11 @@ fn scratch_memory_has_the_layout_of_the_plan() {
         ("ROW", ROW),
     ];
     assert_eq!(numbers(LAYOUT), plan.into());
+}
+
+#[test]
+fn few_elements_have_the_rows_of_the_plan() {
+    assert_eq!(numbers(FEW).get("MOST_ROWS"), Some(&u64::from(MOST_ROWS)));
 }
 
 #[test]

@@ -14,6 +14,9 @@ impl Kernel {
     }
 }
 
+/// Rows at most that few elements are split into (`stages/block/few_elements.glsl`).
+pub const MOST_ROWS: u32 = 8;
+
 impl Config {
     /// Elements per tile: what one workgroup processes at a time.
     #[must_use]
@@ -25,6 +28,17 @@ impl Config {
     #[must_use]
     pub fn tiles(&self, n: u64) -> u64 {
         n.div_ceil(self.tile_elements())
+    }
+
+    /// Whether few elements are split over workgroups by rows that are smaller than tiles, up to [`MOST_ROWS`], where
+    /// nothing of the problem is against it (`SCANS_FEW` of the kernels).
+    #[must_use]
+    pub fn scans_few(&self) -> bool {
+        let Kernel { family, batch_size, tile_order, .. } = self.kernel;
+        family == Family::Persistent
+            && self.workgroup_size >= 512
+            && batch_size > 1
+            && tile_order != TileOrder::Ticket
     }
 
     /// The input size that a config with fixed workgroups stands for; `None` where it takes any size.

@@ -15,7 +15,7 @@ use self::utc::is_utc;
 use std::rc::Rc;
 
 use crate::api::Api;
-use crate::config::{Config, Family};
+use crate::config::{Config, Family, MOST_ROWS};
 use crate::parameters::PARAMETER_NAMES;
 use crate::problem::{Mode, Problem};
 use crate::record::{Record, RoundMedians, Status, THROUGHPUT, TimeStats};
@@ -156,7 +156,11 @@ pub const RULES: &[Rule] = &[
             let Some(found) = row.record.parameters.workgroups.map(u64::from) else { return Ok(()) };
             let (fits, most) = match config.kernel.family {
                 Family::OneWorkgroup => (found == 1, 1),
-                Family::Persistent => ((1..=tiles).contains(&found), tiles),
+                Family::Persistent => {
+                    let rows = n.div_ceil(config.workgroup_size.into()).min(MOST_ROWS.into());
+                    let most = if config.scans_few() { tiles.max(rows) } else { tiles };
+                    ((1..=most).contains(&found), most)
+                }
                 _ => (found == tiles, tiles),
             };
             holds(fits, "workgroups", || {

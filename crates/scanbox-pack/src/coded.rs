@@ -8,7 +8,7 @@ use crate::contents::{
     ScanProblem,
 };
 use crate::error::PackError;
-use crate::formula::{Formula, GroupState, Split, StatesBegin, StatesFormula, TicketRule};
+use crate::formula::{FewSplit, Formula, GroupState, Split, StatesBegin, StatesFormula, TicketRule};
 use crate::promises::{FeatureSet, Promises};
 use crate::recipe::{
     ArgumentKind, CallSizes, FillRecipe, LevelPasses, Place, Prepare, Recipe, RecipePass, RecipePasses,
@@ -81,15 +81,20 @@ macro_rules! numbers {
 }
 numbers!(u8, u16, u32, u64);
 
-impl Coded for NonZero<u64> {
-    fn put(&self, out: &mut Vec<u8>) {
-        self.get().put(out);
-    }
+macro_rules! positive_numbers {
+    ($($kind:ty),+) => {$(
+        impl Coded for NonZero<$kind> {
+            fn put(&self, out: &mut Vec<u8>) {
+                self.get().put(out);
+            }
 
-    fn take(input: &mut SectionRest<'_>) -> Result<Self, PackError> {
-        Self::new(u64::take(input)?).ok_or_else(|| input.wrong("a number that must not be 0 is 0"))
-    }
+            fn take(input: &mut SectionRest<'_>) -> Result<Self, PackError> {
+                Self::new(<$kind>::take(input)?).ok_or_else(|| input.wrong("a number that must not be 0 is 0"))
+            }
+        }
+    )+};
 }
+positive_numbers!(u32, u64);
 
 impl Coded for bool {
     fn put(&self, out: &mut Vec<u8>) {
@@ -220,6 +225,7 @@ fields! {
     PackTime { recipe, n, picoseconds, confirmed }
     Recipe<u16> { formula, min_n, max_n, call_sizes, alignment, co_resident, arguments, fill, prepare, passes }
     Formula { tile_elements, element_bytes, split, tickets, states }
+    FewSplit { most, row_elements, rows }
     StatesFormula { content, bytes, stride, begin, groups }
     FillRecipe<u16> { pass, words_per_workgroup }
     Prepare<u16> { zeros, turn }
@@ -290,7 +296,7 @@ macro_rules! values {
 }
 values! {
     ScanMode { 0 = Inclusive, 1 = Exclusive, 2 = Reduce }
-    Split { 0 = Tiles, 1 = AtMost(most), 2 = One, 3 = ByLevels }
+    Split { 0 = Tiles, 1 = AtMost(most), 2 = One, 3 = ByLevels, 4 = AtMostOrFew(few) }
     TicketRule { 0 = None, 1 = Workgroups, 2 = WorkgroupsAndFullTiles, 3 = FullTilesBehindFirst }
     StatesBegin { 0 = At(offset), 1 = BehindGroups }
     GroupState { 0 = Added, 1 = Published }

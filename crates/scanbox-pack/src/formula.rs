@@ -32,10 +32,33 @@ pub enum Split {
     Tiles,
     /// Each has one or more, and there are so many workgroups at most.
     AtMost(u32),
+    /// The same; few elements are split by rows that are smaller than tiles.
+    AtMostOrFew(FewSplit),
     /// One has all.
     One,
     /// Each has one, in passes over [`Levels`].
     ByLevels,
+}
+
+/// How few elements are split over workgroups that wait for nobody, and more over workgroups that have tiles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FewSplit {
+    /// Workgroups at most, where each has one tile or more.
+    pub most: u32,
+    /// Elements of a row. Of few elements, each workgroup has one.
+    pub row_elements: NonZero<u32>,
+    /// Rows at most: more elements than they hold are not few.
+    pub rows: u32,
+}
+
+impl FewSplit {
+    /// Whether so many elements are few.
+    #[must_use]
+    pub fn is_few(&self, n: u64) -> bool {
+        n <= u64::from(self.row_elements.get()) * u64::from(self.rows)
+    }
 }
 
 /// How many tickets a call takes from a counter that goes on from call to call.
@@ -111,9 +134,16 @@ impl Formula {
     pub fn workgroups(&self, n: u64) -> u64 {
         match self.split {
             Split::Tiles | Split::ByLevels => self.tiles(n),
-            Split::AtMost(most) => self.tiles(n).min(most.into()),
+            Split::AtMostOrFew(few) if few.is_few(n) => n.div_ceil(u64::from(few.row_elements.get())),
+            Split::AtMost(most) | Split::AtMostOrFew(FewSplit { most, .. }) => self.tiles(n).min(most.into()),
             Split::One => 1,
         }
+    }
+
+    /// Whether workgroups of a call of so many elements may wait for each other.
+    #[must_use]
+    pub fn is_split_by_tiles(&self, n: u64) -> bool {
+        !matches!(self.split, Split::AtMostOrFew(few) if few.is_few(n))
     }
 
     /// Tickets of a call.
@@ -124,7 +154,7 @@ impl Formula {
             TicketRule::None => Tickets::None,
             TicketRule::Workgroups => Tickets::PerWorkgroup { more: 0 },
             TicketRule::WorkgroupsAndFullTiles => Tickets::PerWorkgroup { more: full_tiles() },
-            TicketRule::FullTilesBehindFirst if self.workgroups(n) == self.tiles(n) => Tickets::Exactly(0),
+            TicketRule::FullTilesBehindFirst if self.workgroups(n) >= self.tiles(n) => Tickets::Exactly(0),
             TicketRule::FullTilesBehindFirst => Tickets::Exactly(full_tiles()),
         }
     }

@@ -145,7 +145,7 @@ impl<'a, M> Launch<'a, M> {
             most: self.laid,
             workgroups: formula.workgroups(self.sized),
             tickets: formula.tickets(self.sized),
-            co_resident: *co_resident,
+            co_resident: *co_resident && formula.is_split_by_tiles(self.sized),
             offsets: [formula.groups_offset(self.laid), formula.states_offset(self.laid)],
         }
     }

@@ -38,7 +38,7 @@ pub use contents::{
     PackTime, ScanMode, ScanProblem,
 };
 pub use error::PackError;
-pub use formula::{Formula, GroupState, Split, StatesBegin, StatesFormula, TicketRule};
+pub use formula::{FewSplit, Formula, GroupState, Split, StatesBegin, StatesFormula, TicketRule};
 pub use launch::{LaidOut, Launch, Step, Steps};
 pub use levels::Levels;
 pub use pack::Pack;

@@ -1,10 +1,11 @@
 //! The version of the format of packs.
 
 use crate::contents::{PackData, ScanMode, ScanProblem};
+use crate::formula::Split;
 
 /// The part that must not be higher than that of a reader. A pack has the lowest that has all of it, so that older
 /// readers take what they know.
-pub const MAJOR: u32 = 4;
+pub const MAJOR: u32 = 5;
 /// The part that may be.
 pub const MINOR: u32 = 0;
 
@@ -12,10 +13,13 @@ pub const MINOR: u32 = 0;
 pub(crate) const FIRST: u32 = 1;
 
 /// The major version of a pack: 2 has scans from the last element on, and initial values of all modes; 3 has elements
-/// of 12 bytes; 4 has users' operators that allow calls in parts.
+/// of 12 bytes; 4 has users' operators that allow calls in parts; 5 has kernels that split few elements by rows.
 pub(crate) fn major(data: &PackData) -> u32 {
-    if data.problems.iter().any(|problem| problem.splittable) {
+    if data.recipes.iter().any(|one| matches!(one.recipe.formula.split, Split::AtMostOrFew(_))) {
         return MAJOR;
+    }
+    if data.problems.iter().any(|problem| problem.splittable) {
+        return 4;
     }
     let scans = || data.problems.iter().map(|problem| &problem.scan);
     let elements = data.recipes.iter().map(|one| one.recipe.formula.element_bytes);

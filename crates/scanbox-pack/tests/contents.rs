@@ -3,9 +3,9 @@
 use std::num::NonZero;
 
 use scanbox_pack::{
-    ArgumentKind, CallSizes, FeatureSet, Pack, PackData, Place, Prepare, Promises, Recipe, RecipePass,
-    RecipePasses, RecipeWord, ScanMode, ScratchContent, ScratchPart, Split, StatesBegin, StatesFormula,
-    TicketRule, spirv,
+    ArgumentKind, CallSizes, FeatureSet, FewSplit, Pack, PackData, Place, Prepare, Promises, Recipe,
+    RecipePass, RecipePasses, RecipeWord, ScanMode, ScratchContent, ScratchPart, Split, StatesBegin,
+    StatesFormula, TicketRule, spirv,
 };
 
 use crate::packs::{data, module, of_12_bytes, spirv as code};
@@ -55,6 +55,10 @@ fn formulas_stay_in_bounds() {
         "words of groups, and a bank has",
     );
     refused_recipe(|recipe| recipe.formula.split = Split::AtMost(0), "no workgroups");
+    for (most, rows) in [(0, 8), (5, 0)] {
+        let few = FewSplit { most, row_elements: NonZero::<u32>::MIN, rows };
+        refused_recipe(|recipe| recipe.formula.split = Split::AtMostOrFew(few), "no workgroups");
+    }
     refused_recipe(|recipe| recipe.co_resident = true, "all workgroups run at the same time, however many");
     refused_recipe(
         |recipe| {

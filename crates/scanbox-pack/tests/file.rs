@@ -1,8 +1,10 @@
 //! Files of packs: what is written is read, and nothing else is.
 
+use std::num::NonZero;
+
 use proptest::prelude::{ProptestConfig, any, prop, prop_assert, prop_assert_eq, proptest};
 use scanbox_pack::file::{HEADER_BYTES, MAJOR, MINOR, seal};
-use scanbox_pack::{Pack, PackData, PackError, Place, RecipePasses};
+use scanbox_pack::{FewSplit, Pack, PackData, PackError, Place, RecipePasses, Split};
 
 use crate::packs::{any_pack, data, of_12_bytes, pack};
 
@@ -107,7 +109,7 @@ fn other_files_and_newer_ones_are_told_apart() {
     assert_eq!(Pack::read(&newer), Err(PackError::Newer { major: MAJOR + 1, minor: MINOR }));
     assert_eq!(
         message(&newer),
-        "the pack has version 5.0, and this library reads 4.0 and older: use a newer scanbox, or have the pack written \
+        "the pack has version 6.0, and this library reads 5.0 and older: use a newer scanbox, or have the pack written \
          by this one"
     );
     // Text conversion changes a line end.
@@ -139,6 +141,12 @@ fn the_version_is_that_of_what_is_in_a_pack() {
         }),
         4
     );
+    let few = |data: &mut PackData| {
+        let row_elements = NonZero::new(100).unwrap();
+        let few = FewSplit { most: 5, row_elements, rows: 8 };
+        data.recipes[0].recipe.formula.split = Split::AtMostOrFew(few);
+    };
+    assert_eq!(version(few), 5);
     let mut data = data();
     data.problems[0].splittable = true;
     let error = Pack::new(data).unwrap_err().to_string();

@@ -41,7 +41,7 @@ fn what_does_not_fit_is_refused() {
     let (pack, text) = (pack(), text(&pack()));
     let changed = |from: &str, to: &str| read(&text.replacen(from, to, 1), &pack).unwrap_err();
     assert_eq!(changed("scanbox-pack", "scanbox-bench"), PackError::NotAPack);
-    assert_eq!(changed("\"major\": 1", "\"major\": 5"), PackError::Newer { major: 5, minor: 0 });
+    assert_eq!(changed("\"major\": 1", "\"major\": 6"), PackError::Newer { major: 6, minor: 0 });
     assert!(changed("\"major\": 1", "\"major\": 0").to_string().contains("there is no version 0.0"));
     let hash = "03".repeat(32);
     let lost = changed(&hash, &"77".repeat(32)).to_string();

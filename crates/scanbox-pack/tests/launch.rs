@@ -4,9 +4,9 @@ use std::num::NonZero;
 
 use scanbox_pack::layout::{FIRST_TURN, STATES_OFFSET, TICKET_BYTES};
 use scanbox_pack::{
-    ArgumentKind, CallSizes, FillRecipe, Formula, GroupState, LevelPasses, Place, Prepare, PushWord, Recipe,
-    RecipePass, RecipePasses, RecipeWord, ScratchContent, ScratchPart, Split, StatesBegin, StatesFormula,
-    Step, TicketRule, Tickets,
+    ArgumentKind, CallSizes, FewSplit, FillRecipe, Formula, GroupState, LevelPasses, Place, Prepare,
+    PushWord, Recipe, RecipePass, RecipePasses, RecipeWord, ScratchContent, ScratchPart, Split, StatesBegin,
+    StatesFormula, Step, TicketRule, Tickets,
 };
 
 const TAGGED: ScratchContent = ScratchContent::Tagged { epoch_bits: 30 };
@@ -128,6 +128,30 @@ fn workgroups_and_tickets_follow_from_the_size() {
     check(Split::AtMost(5), TicketRule::FullTilesBehindFirst, 500, 5, Tickets::Exactly(0));
     check(Split::AtMost(5), TicketRule::FullTilesBehindFirst, 501, 5, Tickets::Exactly(5));
     check(Split::AtMost(5), TicketRule::FullTilesBehindFirst, 600, 5, Tickets::Exactly(6));
+    // Rows of 20 elements, up to 160 of them; then tiles of 100.
+    let few = Split::AtMostOrFew(FEW);
+    for (n, workgroups) in [(1, 1), (20, 1), (21, 2), (100, 5), (160, 8), (161, 2), (500, 5)] {
+        check(few, TicketRule::FullTilesBehindFirst, n, workgroups, Tickets::Exactly(0));
+    }
+    check(few, TicketRule::FullTilesBehindFirst, 600, 5, Tickets::Exactly(6));
+}
+
+const FEW: FewSplit = FewSplit { most: 5, row_elements: NonZero::new(20).unwrap(), rows: 8 };
+
+/// Workgroups that have rows wait for nobody, so that it does not matter how many fit.
+#[test]
+fn rows_of_few_elements_need_not_run_at_the_same_time() {
+    let recipe = Recipe { co_resident: true, ..one_pass(formula(Split::AtMostOrFew(FEW), None)) };
+    for (n, co_resident) in [(1, false), (160, false), (161, true), (500, true)] {
+        let step = recipe.at(n).unwrap().steps().next().unwrap();
+        assert_eq!(step.co_resident, co_resident, "{n}");
+    }
+    // One that finds in memory how many it has may have as many as it was recorded for.
+    let from_memory = Recipe { call_sizes: CallSizes::InMemory, ..recipe };
+    for (most, n, workgroups, co_resident) in [(160, 3, 8, false), (161, 3, 2, true), (161, 161, 2, true)] {
+        let step = from_memory.laid_out(most).unwrap().at(n).unwrap().steps().next().unwrap();
+        assert_eq!((step.workgroups, step.co_resident), (workgroups, co_resident), "{n} of {most}");
+    }
 }
 
 #[test]

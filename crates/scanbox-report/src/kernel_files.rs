@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use scanbox_model::units::size_label;
 use scanbox_pack::{
-    CallUse, ChoiceTable, GroupState, Launch, Pack, PackData, PackModule, PackRecipe, Place, PushWord,
-    Recipe, RecipeWord, ScratchContent, Split, StatesBegin, Step,
+    CallUse, ChoiceTable, FewSplit, GroupState, Launch, Pack, PackData, PackModule, PackRecipe, Place,
+    PushWord, Recipe, RecipeWord, ScratchContent, Split, StatesBegin, Step,
 };
 
 use crate::grid::{Grid, GridColumn, Style};
@@ -108,6 +108,10 @@ fn kernel(data: &PackData, place: usize, packed: &PackRecipe, text: &mut String)
     let workgroups = match formula.split {
         Split::Tiles => format!("ceil(n / {tile})"),
         Split::AtMost(most) => format!("the smaller one of ceil(n / {tile}) and {most}"),
+        Split::AtMostOrFew(FewSplit { most, row_elements, rows }) => format!(
+            "the smaller one of ceil(n / {tile}) and {most}; of {} elements at most, ceil(n / {row_elements})",
+            u64::from(rows) * u64::from(row_elements.get())
+        ),
         Split::One => "1".to_owned(),
         Split::ByLevels => format!("ceil(elements of its level / {tile})"),
     };

@@ -3,11 +3,13 @@
 
 use std::num::NonZero;
 
-use scanbox_model::config::{Arguments, Config, Family, Kernel, Lookback, Reset, TileOrder, TileState};
+use scanbox_model::config::{
+    Arguments, Config, Family, Kernel, Lookback, MOST_ROWS, Reset, TileOrder, TileState,
+};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::parameters::Totals;
-use scanbox_model::problem::{Element, Operator, Problem};
-use scanbox_pack::{Formula, GroupState, Split, StatesBegin, StatesFormula, TicketRule};
+use scanbox_model::problem::{Element, Operator, Placement, Problem};
+use scanbox_pack::{FewSplit, Formula, GroupState, Split, StatesBegin, StatesFormula, TicketRule};
 
 use crate::input::{InputKind, PACKED_MAX_TOTAL};
 use crate::plan::{GUARD_WORDS, STATES_OFFSET, ScratchContent, TICKET_BYTES};
@@ -137,7 +139,10 @@ impl<'a> Resolved<'a> {
                 Family::ReduceThenScan | Family::ScanThenPropagate => Split::ByLevels,
                 Family::OneWorkgroup => Split::One,
                 Family::Persistent => {
-                    Split::AtMost(launched_per_call(&self.config, self.device).unwrap_or(1))
+                    let most = launched_per_call(&self.config, self.device).unwrap_or(1);
+                    self.row_of_few().map_or(Split::AtMost(most), |row_elements| {
+                        Split::AtMostOrFew(FewSplit { most, row_elements, rows: MOST_ROWS })
+                    })
                 }
             },
             tickets: match (kernel.family, kernel.tile_order) {
@@ -149,6 +154,20 @@ impl<'a> Resolved<'a> {
             },
             states: passes_totals_on.then(|| self.states()),
         }
+    }
+
+    /// Elements of a row, of a persistent kernel that splits few elements by rows; `FEW_APART` and `FEW_LANES` of the
+    /// kernels say the same.
+    fn row_of_few(&self) -> Option<NonZero<u32>> {
+        let Config { kernel, workgroup_size, .. } = self.runs;
+        let transforms = self.problem.user().map(|user| user.transforms).unwrap_or_default();
+        let stays = self.problem.placement() == Placement::OutOfPlace;
+        let is_apart = stays && !self.problem.is_reversed() && !transforms.input && !transforms.output;
+        let lanes = match kernel.vector_width.lanes() {
+            4 if !self.problem.element().is_struct() => 2,
+            lanes => lanes,
+        };
+        (self.runs.scans_few() && is_apart).then(|| NonZero::new(workgroup_size * lanes)).flatten()
     }
 
     fn states(&self) -> StatesFormula {

@@ -1,7 +1,7 @@
 //! What a recipe has to be like so that no formula overflows and every step finds what it names.
 
 use super::{Soundness, ensure, within};
-use crate::formula::{Formula, GroupState, Split, StatesBegin, StatesFormula, TicketRule};
+use crate::formula::{FewSplit, Formula, GroupState, Split, StatesBegin, StatesFormula, TicketRule};
 use crate::layout::{ARGUMENT_WORDS, BANK_WORDS, FIRST_TURN, STATES_OFFSET, TICKET_BYTES};
 use crate::recipe::{
     ArgumentKind, CallSizes, FillRecipe, Place, Prepare, Recipe, RecipePass, RecipePasses, RecipeWord,
@@ -24,7 +24,7 @@ pub(super) fn recipe(recipe: &Recipe<u16>, modules: usize) -> Soundness {
         format!("an alignment of {alignment} bytes")
     })?;
     self::formula(formula, *max_n)?;
-    ensure(!co_resident || matches!(formula.split, Split::AtMost(_)), || {
+    ensure(!co_resident || matches!(formula.split, Split::AtMost(_) | Split::AtMostOrFew(_)), || {
         "all workgroups run at the same time, however many there are".to_owned()
     })?;
     ensure(!co_resident || *arguments != ArgumentKind::Baked, || {
@@ -97,7 +97,12 @@ fn formula(formula: &Formula, max_n: u64) -> Soundness {
     let Formula { tile_elements, element_bytes, split, tickets, states } = formula;
     ensure(tile_elements.get() <= u64::from(u32::MAX), || format!("tiles of {tile_elements} elements"))?;
     super::element_bytes(*element_bytes)?;
-    ensure(*split != Split::AtMost(0), || "no workgroups".to_owned())?;
+    let no_workgroups = match split {
+        Split::AtMost(most) => *most == 0,
+        Split::AtMostOrFew(FewSplit { most, rows, .. }) => *most == 0 || *rows == 0,
+        Split::Tiles | Split::One | Split::ByLevels => false,
+    };
+    ensure(!no_workgroups, || "no workgroups".to_owned())?;
     if *split == Split::ByLevels {
         ensure(tile_elements.get() > 1, || "levels without end".to_owned())?;
         ensure(states.is_none() && *tickets == TicketRule::None, || "levels with tile states".to_owned())?;

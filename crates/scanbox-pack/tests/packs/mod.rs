@@ -5,10 +5,10 @@ use std::num::NonZero;
 use proptest::prelude::{Strategy, any, prop};
 use scanbox_pack::layout::{FIRST_TURN, STATES_OFFSET};
 use scanbox_pack::{
-    ArgumentKind, Breakpoint, CallSizes, CallUse, ChoiceTable, FeatureSet, FillRecipe, Formula, GroupState,
-    LevelPasses, ModuleHash, Pack, PackData, PackDevice, PackModule, PackProblem, PackRecipe, PackTime,
-    Place, Prepare, Promises, PushWord, Recipe, RecipePass, RecipePasses, RecipeWord, ScanMode, ScanProblem,
-    ScratchContent, ScratchPart, SeenDevice, Split, StatesBegin, StatesFormula, TicketRule,
+    ArgumentKind, Breakpoint, CallSizes, CallUse, ChoiceTable, FeatureSet, FewSplit, FillRecipe, Formula,
+    GroupState, LevelPasses, ModuleHash, Pack, PackData, PackDevice, PackModule, PackProblem, PackRecipe,
+    PackTime, Place, Prepare, Promises, PushWord, Recipe, RecipePass, RecipePasses, RecipeWord, ScanMode,
+    ScanProblem, ScratchContent, ScratchPart, SeenDevice, Split, StatesBegin, StatesFormula, TicketRule,
 };
 
 /// SPIR-V of a compute shader that does nothing, with these capabilities.
@@ -243,8 +243,10 @@ pub fn device() -> SeenDevice<'static> {
 
 /// A recipe of any kind, with any numbers that fit together.
 fn any_recipe() -> impl Strategy<Value = Recipe<u16>> {
-    let split =
-        prop::sample::select(vec![Split::Tiles, Split::One, Split::AtMost(3), Split::AtMost(u32::MAX)]);
+    let few = FewSplit { most: 3, row_elements: NonZero::new(100).unwrap(), rows: 8 };
+    let most = Split::AtMost(u32::MAX);
+    let split = [Split::Tiles, Split::One, Split::AtMost(3), most, Split::AtMostOrFew(few)];
+    let split = prop::sample::select(split.to_vec());
     let sizes = (0..=u64::from(u32::MAX), 1..=u64::from(u32::MAX));
     let constants = (1..=u64::from(u32::MAX), prop::sample::select(vec![4u32, 8, 12, 16]), 2u32..=8);
     let words = prop::collection::vec(any::<u32>(), 0..6);
@@ -266,7 +268,7 @@ fn any_recipe() -> impl Strategy<Value = Recipe<u16>> {
             let least = if matches!(kind, 0 | 3 | 4) { 1 << 16 } else { 2 };
             formula.tile_elements = NonZero::new(tile.max(least)).unwrap();
             formula.element_bytes = element_bytes;
-            recipe.co_resident = matches!(formula.split, Split::AtMost(_));
+            recipe.co_resident = matches!(formula.split, Split::AtMost(_) | Split::AtMostOrFew(_));
             recipe.alignment = 1 << log;
             if let RecipePasses::One(pass) = &mut recipe.passes {
                 pass.words.extend(words.into_iter().map(|word| RecipeWord::Same(PushWord::Value(word))));

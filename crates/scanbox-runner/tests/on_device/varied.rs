@@ -15,7 +15,7 @@ use super::harness::{Bench, RANDOM, compiler_of_changed, device};
 use super::progress::hangs;
 
 /// One of each way to come by a prefix, with its state and reset.
-const KERNELS: [&str; 24] = [
+const KERNELS: [&str; 25] = [
     "b1.vec4.par.rake.block.wg64",
     "b1.vec2.seq.rake.split.block.wg64",
     "b1.vec4.two.sub.striped.early.block.wg64",
@@ -32,6 +32,7 @@ const KERNELS: [&str; 24] = [
     "pers.b1.vec4.gatherfall.sub.striped.robin.early.split.block.wg64.u2",
     // A row of few elements takes no turn, between calls that do.
     "pers.b2.vec4.gatherfall.sub.shuffle.striped.robin.early.split.block.wg256.u2",
+    "pers.b2.vec4.gatherfall.sub.shuffle.striped.robin.early.block.wg512.u2",
     "b1.vec4.par.rake.clean.block.wg64",
     "redo.b1.vec4.none.sub.striped.block.wg64",
     "one.b1.vec4.none.rake.block.wg64",

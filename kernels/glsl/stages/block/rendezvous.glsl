@@ -14,8 +14,9 @@
 //   wait_for_prefix.
 // end_round(round): at the end of each round that another one follows.
 // All are called by all invocations, with rounds 0, 1, 2, ...; results are valid in all.
-// meet_once(total): in place of all these, in a workgroup that has the only tile: each subgroup gives the total of its
-//   part. Returns: those of the subgroups before this one. Barriers: 1.
+// meet_once(total), meet_once(total, share): in place of all these, where a workgroup finds by itself what comes before
+//   it: each subgroup gives the total of its part and, where there are several rows (FEW_APART), its share of those
+//   before the workgroup. Returns: all shares, and the totals of the subgroups before this one. Barriers: 1.
 //
 // Tiles by ticket: taken one round ahead, during the lookback; each workgroup takes as many as it scans and one more.
 // Tiles by workgroup id: the first tile of a workgroup, so that it is loaded at once; the others by ticket. Workgroups

@@ -181,6 +181,35 @@ Element total_of_earlier_subgroups(const uint round) {
 void end_round(const uint round) {
 }
 
+#if FEW_APART
+
+#if IN_ORDER
+#define SHARES_AND_TOTALS combine(combine_totals(1u, SUBGROUPS), combine_totals(0u, own_subgroup))
+#else
+// Of each subgroup, before the subgroup operation: not by one for shares, and one for totals.
+Element share_and_total_if(const uint subgroup, const uint count) {
+    const Element total = subgroup < count ? shared_totals[0][subgroup] : identity();
+    return subgroup < SUBGROUPS ? combine(shared_totals[1][subgroup], total) : identity();
+}
+
+#define COMBINES combine_shares_and_totals(const uint count, const uint most)
+#define TAKEN share_and_total_if(subgroup, count)
+#define ONE_BY_ONE (OPERATOR == OPERATOR_USER && LAVAPIPE_SHUFFLES_AT_RENDEZVOUS)
+#include "stages/block/combine_subgroups.glsl"
+#define SHARES_AND_TOTALS combine_shares_and_totals(own_subgroup, SUBGROUPS)
+#endif
+
+Element meet_once(const Element total, const Element share) {
+    if (own_lane == 0) {
+        shared_totals[0][own_subgroup] = total;
+        shared_totals[1][own_subgroup] = share;
+    }
+    barrier();
+    return SHARES_AND_TOTALS;
+}
+
+#else
+
 Element meet_once(const Element total) {
     if (own_lane == 0) {
         shared_totals[0][own_subgroup] = total;
@@ -188,3 +217,5 @@ Element meet_once(const Element total) {
     barrier();
     return combine_totals(0u, own_subgroup);
 }
+
+#endif

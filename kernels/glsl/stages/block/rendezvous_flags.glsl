@@ -203,6 +203,19 @@ void end_round(const uint round) {
     }
 }
 
+#if FEW_APART
+
+Element meet_once(const Element total, const Element share) {
+    if (own_lane == 0) {
+        WRITE_ELEMENT(shared_totals[0][own_subgroup], total);
+        WRITE_ELEMENT(shared_totals[1][own_subgroup], share);
+    }
+    barrier();
+    return combine(combine_totals(1u, SUBGROUPS), combine_totals(0u, own_subgroup));
+}
+
+#else
+
 Element meet_once(const Element total) {
     if (own_lane == 0) {
         WRITE_ELEMENT(shared_totals[0][own_subgroup], total);
@@ -210,3 +223,5 @@ Element meet_once(const Element total) {
     barrier();
     return combine_totals(0u, own_subgroup);
 }
+
+#endif
