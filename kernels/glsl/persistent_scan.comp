@@ -112,7 +112,29 @@ void scan_last_tile(const uint tile, const uint round) {
     store_partial_tile(tile, items);
 }
 
-void scan_tiles() {
+#if SCANS_FEW
+void scan_few_elements() {
+    load_record_of_few();
+    scan_few();
+    store_empty(workgroup_rank());
+    pass_on_record_of_few();
+}
+#endif
+
+MAIN {
+    read_arguments();
+    read_initial_value();
+    read_turn();
+    clear_stale_groups();
+#if FEW_APART
+    // Compilers keep the order: few elements take 4 % longer where their part, with several rows, stands first.
+    if (!is_few()) {
+#elif SCANS_FEW
+    if (is_few()) {
+        scan_few_elements();
+        return;
+    }
+#endif
     uint tile = rendezvous_begin();
     const uint full_tiles = ELEMENTS / TILE_ELEMENTS;
     uint round = 0u;
@@ -134,36 +156,9 @@ void scan_tiles() {
     barrier();
     leave();
     pass_on_arguments();
-}
-
-#if SCANS_FEW
-void scan_few_elements() {
-    load_record_of_few();
-    scan_few();
-    store_empty(workgroup_rank());
-    pass_on_record_of_few();
-}
-#endif
-
-MAIN {
-    read_arguments();
-    read_initial_value();
-    read_turn();
-    clear_stale_groups();
-    // Compilers keep the order: few elements take 4 % longer where their part, with several rows, stands first.
 #if FEW_APART
-    if (!is_few()) {
-        scan_tiles();
     } else {
         scan_few_elements();
     }
-#elif SCANS_FEW
-    if (is_few()) {
-        scan_few_elements();
-    } else {
-        scan_tiles();
-    }
-#else
-    scan_tiles();
 #endif
 }

@@ -120,7 +120,7 @@ fn a_budget_ends_a_run_and_the_next_one_goes_on() {
 #[test]
 fn a_budget_begins_with_what_led_elsewhere() {
     let filter =
-        "family=recompute,block_scan=subgroup,workgroup_size=64|128|256,batch_size=1|2,vector_width=vec4";
+        "family=recompute,block_scan=subgroup,workgroup_size=64|128|1024,batch_size=1|2,vector_width=vec4";
     let labels = |space: &str| -> Vec<(u64, String)> {
         let place = Place::in_memory("");
         let args = ["--sizes", "2^11,2^12", "--filter", filter, "--budget", "10m"];
