@@ -31,7 +31,7 @@ impl Config {
     }
 
     /// Whether few elements are split over workgroups by rows that are smaller than tiles, up to [`MOST_ROWS`], where
-    /// nothing of the problem is against it (`SCANS_FEW` of the kernels).
+    /// nothing of the problem is against it (`FEW_APART` of the kernels).
     #[must_use]
     pub fn scans_few(&self) -> bool {
         let Kernel { family, batch_size, tile_order, .. } = self.kernel;

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
-use scanbox_kernels::catalog::Variant;
+use scanbox_kernels::catalog::{Resolved, Variant};
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::Input;
 use scanbox_kernels::plan::Plan;
@@ -406,6 +406,7 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
         let plan = plan.map_err(|failure| failed(failure, None))?;
         // Where there is one right answer, every call has been compared with it.
         let repeats = item.config.kernel.is_deterministic() && !item.input.is_exact(&self.job.problem, n);
+        let is_few = Resolved::new(&item.config, &self.job.problem, n, &device).is_few();
         let (mut call_ns, mut turn) = (None, None);
         for circumstance in Circumstance::ALL {
             (self.observer)(VerifyEvent::Calling { n, circumstance }).map_err(Ended::ByObserver)?;
@@ -432,7 +433,7 @@ impl<'a, E: From<Failure>> Verification<'a, E> {
             tally.elements += comparison.compared;
             Ended::unless_right(&comparison, &plan, n, circumstance)?;
             // Few elements may take no turn, and new memory begins with the first one.
-            let counts = circumstance != Circumstance::NewMemory && item.config.tiles(n) > 1;
+            let counts = circumstance != Circumstance::NewMemory && item.config.tiles(n) > 1 && !is_few;
             let before = turn.take().filter(|_| counts);
             turn = left_behind::check(self.session.backend, &plan, before)
                 .map_err(|failure| failed(failure, Some(circumstance)))?;

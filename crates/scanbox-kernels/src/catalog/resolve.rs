@@ -127,6 +127,12 @@ impl<'a> Resolved<'a> {
         self.formula().workgroups(self.n)
     }
 
+    /// Whether the elements are so few that a persistent kernel splits them by rows: such a call takes no turn.
+    #[must_use]
+    pub fn is_few(&self) -> bool {
+        !self.formula().is_split_by_tiles(self.n)
+    }
+
     /// What of it follows from the number of elements.
     pub(crate) fn formula(&self) -> Formula {
         let kernel = &self.runs.kernel;
