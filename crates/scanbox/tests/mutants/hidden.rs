@@ -219,3 +219,25 @@ fn a_verification_finds_what_calls_leave_behind() {
         assert!(reason.starts_with("the next call would not "), "{failure:#}");
     }
 }
+
+/// Few elements as rows: what is found where a number of rows begins or ends, or where a call has fewer workgroups.
+#[test]
+fn a_verification_finds_rows_that_are_left_out() {
+    let file = "stages/block/few_elements.glsl";
+    let changes = [
+        (file, "MOST_ROWS - 1u, rows)", "(BATCH_SIZE == 2 ? MOST_ROWS - 2u : MOST_ROWS - 1u), rows)"),
+        (file, "(share, 3u, rows)", "(share, (BATCH_SIZE == 3 ? 2u : 3u), rows)"),
+        (
+            file,
+            "return ELEMENTS <= FEW_ELEMENTS * min(MOST_ROWS, params.workgroups);",
+            "return ELEMENTS <= (BATCH_SIZE == 5 ? FEW_ELEMENTS * MOST_ROWS :
+                                FEW_ELEMENTS * min(MOST_ROWS, params.workgroups) + (BATCH_SIZE == 6 ? 1u : 0u));",
+        ),
+    ];
+    let Some(bench) = Bench::with(&changes) else { return };
+    let label =
+        |batch: u32| format!("pers.b{batch}.vec4.gatherfall.sub.shuffle.striped.robin.early.block.wg512.u2");
+    let (broken, healthy) = ([2, 3, 5, 6].map(label), [4].map(label));
+    // Three rows before the last one, all that there may be, and one element more.
+    failures(&bench, &broken, &healthy, &["--sizes", "4095,8191,8193"]);
+}
