@@ -15,6 +15,7 @@ use crate::operator_file::{OperatorFile, TEXT_NAME};
 use crate::plan::{Code, Module, Shader};
 use crate::wgsl::WgslSources;
 
+mod apart;
 mod config_source;
 mod flat;
 mod probes;
@@ -35,7 +36,7 @@ const ENDINGS: [&str; 3] = ["glsl", "comp", "wgsl"];
 /// The first word of every SPIR-V module.
 const SPIRV_MAGIC: u32 = 0x0723_0203;
 /// Goes into the key of the cache: change it when the options below change.
-const OPTIONS: &str = "vulkan1.3, optimize for performance, warnings are errors";
+const OPTIONS: &str = "vulkan1.3, optimize for performance, warnings are errors, late subgroups apart";
 
 /// Why there is no SPIR-V.
 #[derive(Debug, thiserror::Error)]
@@ -178,7 +179,9 @@ impl Compiler {
     }
 
     fn compile_uncached(&self, shader: &Shader) -> Result<Vec<u32>, CompileError> {
-        self.with_text(shader, tools::spirv)
+        let words = self.with_text(shader, tools::spirv)?;
+        let is_late = shader.defines.iter().any(|(name, value)| (*name, *value) == ("LATE", 1));
+        Ok(if is_late { apart::subgroups_apart(&words) } else { words })
     }
 
     /// The text of its root file.

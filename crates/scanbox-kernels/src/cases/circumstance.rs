@@ -35,6 +35,7 @@ pub enum Circumstance {
     BetweenGuards,
     /// Workgroups are late beyond all measure, in a build of its own, with garbage as in `Garbage`: where workgroups
     /// run one after the other, nobody waits for a state, and nobody looks further than to the tile before its own.
+    /// Subgroups are apart in it, so that a barrier that is missing shows.
     Late,
     /// The device has written that there are no elements.
     NoElements,

@@ -7,7 +7,7 @@ use scanbox_kernels::catalog::Variant;
 use scanbox_kernels::plan::Plan;
 use scanbox_model::record::Status;
 
-use super::{Ended, Tally, Verification, VerifyEvent};
+use super::{Ended, Tally, Verification, VerifyEvent, left_behind};
 use crate::backend::Failure;
 
 impl<E: From<Failure>> Verification<'_, E> {
@@ -100,6 +100,7 @@ impl<E: From<Failure>> Verification<'_, E> {
         let comparison = self.call(&plan, circumstance).map_err(failed)?;
         tally.calls += 1;
         tally.elements += comparison.compared;
-        Ended::unless_right(&comparison, &plan, n, circumstance)
+        Ended::unless_right(&comparison, &plan, n, circumstance)?;
+        left_behind::check(self.session.backend, &plan, None).map(|_| ()).map_err(failed)
     }
 }

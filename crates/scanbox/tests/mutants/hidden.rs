@@ -241,3 +241,45 @@ fn a_verification_finds_rows_that_are_left_out() {
     // Three rows before the last one, all that there may be, and one element more.
     failures(&bench, &broken, &healthy, &["--sizes", "4095,8191,8193"]);
 }
+
+/// Barriers that are missing: software devices run one subgroup after the other, and took accesses to shared memory for
+/// barriers but for the build whose subgroups are apart.
+#[test]
+fn a_verification_finds_barriers_that_are_missing() {
+    // A file, what stands behind the barrier, the batch size that lacks it, the config that meets it.
+    const MISSING: [(&str, &str, u32, &str); 8] = [
+        ("stages/block/subgroup.glsl", "    private_block_total =", 2, "vec4.par.sub.wg64"),
+        ("stages/block/raking.glsl", "    if (own_subgroup == 0) {", 3, "vec4.par.rake.wg64"),
+        (
+            "stages/block/blelloch.glsl",
+            "        if (rank < WORKGROUP_SIZE / (2u * stride)) {",
+            7,
+            "vec4.par.blelloch.wg64",
+        ),
+        ("stages/block/kogge_stone.glsl", "        if (rank >= distance) {", 3, "vec4.par.ks.wg64"),
+        ("stages/lookback/lookback.glsl", "#endif", 5, "vec4.seq.rake.wg64"),
+        (
+            "stages/lookback/gather_fallback.glsl",
+            "    return shared_fallback_tile;",
+            5,
+            "vec4.gatherfall.sub.word64.wg64",
+        ),
+        ("stages/tile/tile_order.glsl", "    return shared_tile;", 6, "vec4.par.rake.wg64"),
+        ("stages/state/leave.glsl", "    if (shared_leavers ==", 5, "vec4.par.rake.split.clean.wg64"),
+    ];
+    let text = |behind: &str| format!("barrier();\n{behind}");
+    let without = |behind: &str, batch: u32| format!("if (BATCH_SIZE != {batch}) {{ barrier(); }}\n{behind}");
+    let changes: Vec<(&str, String, String)> = MISSING
+        .iter()
+        .map(|(file, behind, batch, _)| (*file, text(behind), without(behind, *batch)))
+        .collect();
+    let changes: Vec<_> =
+        changes.iter().map(|(file, from, to)| (*file, from.as_str(), to.as_str())).collect();
+    let Some(bench) = Bench::with(&changes) else { return };
+    let broken: Vec<String> = MISSING.iter().map(|(.., batch, rest)| format!("b{batch}.{rest}")).collect();
+    let healthy: BTreeSet<String> = MISSING.iter().map(|(.., rest)| format!("b4.{rest}")).collect();
+    let healthy: Vec<String> = healthy.into_iter().collect();
+    for failure in failures(&bench, &broken, &healthy, &["--sizes", "20000"]) {
+        assert_eq!(failure["circumstance"], "late", "{failure:#}");
+    }
+}
