@@ -165,7 +165,7 @@ mod tests {
             instruction(225, &[8, 5]),
             instruction(225, &[8, 14]),
         ];
-        let before = module(14, &[&head[..], &[begin.clone()], &body].concat());
+        let before = module(14, &[&head[..], std::slice::from_ref(&begin), &body].concat());
         let full = instruction(43, &[1, 14, 0x6108]);
         let after = module(15, &[&head[..], &[full, begin], &apart].concat());
         assert_eq!(subgroups_apart(&before), after);
