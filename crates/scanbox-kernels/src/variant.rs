@@ -40,8 +40,9 @@ pub struct Variant {
     #[serde(default)]
     pub line: LineUse,
     /// Whether workgroups are late, and their looks early, beyond all measure: most tiles never publish what others can
-    /// do without, and of four looks at one, one sees all that is there (stages/state/late.glsl). So are subgroups: barriers alone order
-    /// accesses to shared memory, and every second workgroup has its subgroups the other way round (place.glsl).
+    /// do without, and of four looks at one, one sees all that is there (stages/state/late.glsl).
+    /// Subgroups are apart: barriers alone order accesses to shared memory, and every second workgroup has its
+    /// subgroups the other way round (place.glsl).
     #[serde(default)]
     pub late: bool,
     /// Whether a program's library records it, out of a pack. The build is the same.

@@ -14,8 +14,8 @@
 // On an NVIDIA H100, one row takes 12 to 18 % off a call at 2^10, in workgroups of 256, and at 2^11, in workgroups of
 // 512; several rows take 17 to 28 % off it at 2^12 and 2^13. Workgroups of less than 256 have several tiles of such an
 // input, and the larger program costs them 5 % up to 2^18; several rows cost workgroups of 256 3 % up to 2^20. By
-// ticket, other kernels are faster for few elements, and programs ship many of these: a pack becomes 9 % larger. So they
-// do without (SCANS_FEW, FEW_APART).
+// ticket, other kernels are faster for few elements, and programs ship many of these: a pack becomes 9 % larger. So
+// they do without (SCANS_FEW, FEW_APART).
 
 #if FEW_APART && LANES == 4 && ELEMENT < ELEMENT_STRUCT4
 
