@@ -15,9 +15,10 @@ layout(local_size_x = WORKGROUP_SIZE) in;
 const uint SUBGROUPS = WORKGROUP_SIZE / SUBGROUP_SIZE;
 
 // Where subgroups run one after the other, as software devices have them, a barrier that is missing shows in one order
-// of them, if at all: builds with LATE have the other order in every second workgroup.
+// of them, if at all: builds with LATE have the other order in calls of an odd number of workgroups. (By the number of
+// the workgroup, SwiftShader hangs at times.) The difference may wrap; the sum is right.
 #if defined(LATE) && LATE
-#define SUBGROUP_IN_ORDER ((gl_WorkGroupID.x & 1u) == 0u ? gl_SubgroupID : SUBGROUPS - 1u - gl_SubgroupID)
+#define SUBGROUP_IN_ORDER (gl_SubgroupID + (gl_NumWorkGroups.x & 1u) * (SUBGROUPS - 1u - 2u * gl_SubgroupID))
 #else
 #define SUBGROUP_IN_ORDER gl_SubgroupID
 #endif

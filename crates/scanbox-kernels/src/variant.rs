@@ -41,8 +41,8 @@ pub struct Variant {
     pub line: LineUse,
     /// Whether workgroups are late, and their looks early, beyond all measure: most tiles never publish what others can
     /// do without, and of four looks at one, one sees all that is there (stages/state/late.glsl).
-    /// Subgroups are apart: barriers alone order accesses to shared memory, and every second workgroup has its
-    /// subgroups the other way round (place.glsl).
+    /// Subgroups are apart: barriers alone order accesses to shared memory, and calls of an odd number of workgroups
+    /// have their subgroups the other way round (place.glsl).
     #[serde(default)]
     pub late: bool,
     /// Whether a program's library records it, out of a pack. The build is the same.
