@@ -178,11 +178,11 @@ pub fn plan(config: &Config, problem: &Problem, n: u64, device: &DeviceProfile) 
 /// # Errors
 /// The rule of [`legal`] that says no, or a rule about variants: only tiles of a chained scan can be blocked
 /// (`blocking-needs-chained-scan`), 1 in 2 to 1 in 2^31 of them (`blocking-rate`), and only lookbacks that go from
-/// tile to tile count (`counts-need-walk`). Only workgroups that wait for others are late (`late-workgroups`). What is
-/// baked says how many elements a call has (`n-from-memory-needs-block`), the host counts calls by the elements that it
-/// knows of (`n-from-memory-needs-turn`), and only one pass has its n in memory (`n-from-memory-needs-one-pass`); only
-/// scans of one pass have a total beside them (`total-needs-scan`, `total-needs-one-pass`); who runs a plan has to know
-/// the initial value (`init-needs-value`); only calls with a line have one that stays (`line-needs-block`).
+/// tile to tile count (`counts-need-walk`). What is baked says how many elements a call has
+/// (`n-from-memory-needs-block`), the host counts calls by the elements that it knows of (`n-from-memory-needs-turn`),
+/// and only one pass has its n in memory (`n-from-memory-needs-one-pass`); only scans of one pass have a total beside
+/// them (`total-needs-scan`, `total-needs-one-pass`); who runs a plan has to know the initial value
+/// (`init-needs-value`); only calls with a line have one that stays (`line-needs-block`).
 pub fn plan_variant(
     config: &Config,
     variant: Variant,
@@ -193,7 +193,7 @@ pub fn plan_variant(
     let variant = variant.of_problem(problem);
     rules::variant_of_problem(config, variant, problem)?;
     rules::init_is_known(variant, problem)?;
-    webgpu::variant_is_there(variant, device)?;
+    webgpu::variant_is_there(config, variant, device)?;
     let most = variant.max_n.unwrap_or(n);
     let resolved = Resolved::new(config, problem, most, device);
     rules::check(&resolved)?;

@@ -39,8 +39,9 @@ pub struct Variant {
     /// How the line of a call comes to be what it is. The build is the same.
     #[serde(default)]
     pub line: LineUse,
-    /// Whether workgroups are late, and their looks early, beyond all measure: most tiles never publish what others can
-    /// do without, and of four looks at one, one sees all that is there (stages/state/late.glsl).
+    /// Whether workgroups are late where others wait for them, and their looks early, beyond all measure: most tiles
+    /// never publish what others can do without, and of four looks at one, one sees all that is there
+    /// (stages/state/late.glsl).
     /// Subgroups are apart: barriers alone order accesses to shared memory, and calls of an odd number of workgroups
     /// have their subgroups the other way round (place.glsl).
     #[serde(default)]

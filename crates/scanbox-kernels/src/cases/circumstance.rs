@@ -35,7 +35,7 @@ pub enum Circumstance {
     BetweenGuards,
     /// Workgroups are late beyond all measure, in a build of its own, with garbage as in `Garbage`: where workgroups
     /// run one after the other, nobody waits for a state, and nobody looks further than to the tile before its own.
-    /// Subgroups are apart in it, so that a barrier that is missing shows.
+    /// Subgroups are apart in it, in either order, so that a barrier that is missing shows.
     Late,
     /// The device has written that there are no elements.
     NoElements,
@@ -143,15 +143,30 @@ impl Circumstance {
     /// The plan of the call.
     #[must_use]
     pub fn plan(self, plan: &Plan, device: &DeviceProfile) -> Plan {
-        let mut plan = plan.clone();
-        if self == Self::Surplus {
-            for pass in plan.passes.iter_mut().filter(|pass| !pass.co_resident) {
-                // A prime number, so that it fills no dimension.
-                pass.workgroups = (pass.workgroups + 13).min(device.most_workgroups());
-            }
+        match self {
+            // A prime number, so that it fills no dimension.
+            Self::Surplus => with_surplus(plan, 13, device),
+            _ => plan.clone(),
         }
-        plan
     }
+
+    /// The plan whose subgroups have the other order, where the build has subgroups apart: with one workgroup more in
+    /// each pass (place.glsl). Without one where the number of workgroups is what waiting depends on.
+    #[must_use]
+    pub fn in_other_order(plan: &Plan, device: &DeviceProfile) -> Option<Plan> {
+        let other = with_surplus(plan, 1, device);
+        let is_same = other.passes.iter().zip(&plan.passes).all(|(a, b)| a.workgroups == b.workgroups);
+        (!is_same).then_some(other)
+    }
+}
+
+/// The plan with more workgroups than it needs, where that makes no difference.
+fn with_surplus(plan: &Plan, surplus: u64, device: &DeviceProfile) -> Plan {
+    let mut plan = plan.clone();
+    for pass in plan.passes.iter_mut().filter(|pass| !pass.co_resident) {
+        pass.workgroups = (pass.workgroups + surplus).min(device.most_workgroups());
+    }
+    plan
 }
 
 /// A word that, in all words of a tile state of the plan, is an inclusive prefix of this epoch
@@ -177,7 +192,7 @@ impl fmt::Display for Circumstance {
             Self::Surplus => "with more workgroups than tiles",
             Self::InARow => "in many calls in a row",
             Self::BetweenGuards => "on arrays between guards",
-            Self::Late => "while workgroups are late",
+            Self::Late => "while workgroups are late, and subgroups apart",
             Self::NoElements => "with n in memory, of no elements",
             Self::AnyElement => "with n in memory, on arrays that begin at any element",
             Self::BeyondMaximum => "with n in memory, beyond the maximum",

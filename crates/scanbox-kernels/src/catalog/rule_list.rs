@@ -156,7 +156,6 @@ const OF_KERNELS: &[RuleText] = &[
         "The device is driven by WebGPU, and there is no such kernel in its language.",
         "Use another kernel, or drive the device by Vulkan, which has all of them.",
     ),
-    ("late-workgroups", "Only kernels that pass totals on have a build whose workgroups are late.", ""),
     (
         "needs-subgroups",
         "The kernel needs subgroups, which the device does not have by WebGPU.",

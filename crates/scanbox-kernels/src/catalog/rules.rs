@@ -387,13 +387,6 @@ pub fn variant_legal(config: &Config, variant: Variant) -> Legality {
             format!("counts of lookback {}: those that go from tile to tile have them", kernel.lookback);
         return reject("counts-need-walk", detail);
     }
-    if variant.late && !passes_totals_on(kernel.family) {
-        let detail = format!(
-            "late workgroups of family {}: nobody waits for what another one publishes",
-            kernel.family
-        );
-        return reject("late-workgroups", detail);
-    }
     let has_levels = has_levels(kernel.family);
     if variant.max_n.is_some() && kernel.arguments == Arguments::Baked {
         let detail = "n from memory with arguments baked: with block a line says how many elements there are";

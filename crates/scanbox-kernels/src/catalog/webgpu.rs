@@ -202,8 +202,14 @@ fn kernel_is_there(kernel: &Kernel) -> Result<(), Rejection> {
 }
 
 /// Whether there is a variant for WebGPU, where the device is driven by that.
-pub(super) fn variant_is_there(variant: Variant, device: &DeviceProfile) -> Result<(), Rejection> {
-    let Variant { blocking, counted, late, .. } = variant;
+pub(super) fn variant_is_there(
+    config: &Config,
+    variant: Variant,
+    device: &DeviceProfile,
+) -> Result<(), Rejection> {
+    let Variant { blocking, counted, .. } = variant;
+    // In WGSL barriers alone order what is shared. Nothing is left of lateness where nobody waits.
+    let late = variant.late && passes_totals_on(config.kernel.family);
     let has = Variant { blocking, counted, late, ..Variant::default() };
     if device.api != Api::WebGpu || variant == has {
         return Ok(());

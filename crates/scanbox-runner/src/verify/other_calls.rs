@@ -81,8 +81,8 @@ impl<E: From<Failure>> Verification<'_, E> {
         Ok(())
     }
 
-    /// A call of the build with late workgroups. It takes more registers: that fewer of its workgroups fit than have to
-    /// run together says nothing of the config.
+    /// Calls of the build with late workgroups, in either order of subgroups. It takes more registers: that fewer of its
+    /// workgroups fit than have to run together says nothing of the config.
     fn late_call(
         &mut self,
         item: &Item,
@@ -97,10 +97,13 @@ impl<E: From<Failure>> Verification<'_, E> {
             Err(failure) if failure.status == Status::Unsupported => return Ok(()),
             plan => plan.map_err(failed)?,
         };
-        let comparison = self.call(&plan, circumstance).map_err(failed)?;
-        tally.calls += 1;
-        tally.elements += comparison.compared;
-        Ended::unless_right(&comparison, &plan, n, circumstance)?;
-        left_behind::check(self.session.backend, &plan, None).map(|_| ()).map_err(failed)
+        for plan in Circumstance::in_other_order(&plan, &device).into_iter().chain([plan]) {
+            let comparison = self.call(&plan, circumstance).map_err(failed)?;
+            tally.calls += 1;
+            tally.elements += comparison.compared;
+            Ended::unless_right(&comparison, &plan, n, circumstance)?;
+            left_behind::check(self.session.backend, &plan, None).map(|_| ()).map_err(failed)?;
+        }
+        Ok(())
     }
 }

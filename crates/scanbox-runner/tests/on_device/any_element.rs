@@ -129,9 +129,10 @@ fn transforms_know_the_elements_of_every_size() {
             let problem = of_user(&file, mode, Placement::OutOfPlace).in_direction(direction);
             let config: Config = label.parse().unwrap();
             let verdicts = try_verdicts(&mut bench, &file, problem, config, vec![3, 8]).unwrap();
-            let calls: u64 = verdicts.iter().map(|verdict| verdict.tally.calls).sum();
-            assert!(calls > 50, "{problem}: {verdicts:?}");
-            for verdict in verdicts {
+            for verdict in &verdicts {
+                // How many more calls are compared depends on how long they take.
+                let tally = &verdict.tally;
+                assert!(tally.cases == 2 && tally.calls > 10 * tally.cases, "{problem}: {verdicts:?}");
                 assert_eq!(verdict.status, Status::Ok, "{problem}: {verdict:?}");
             }
         }
