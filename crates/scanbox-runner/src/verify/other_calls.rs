@@ -81,8 +81,8 @@ impl<E: From<Failure>> Verification<'_, E> {
         Ok(())
     }
 
-    /// Calls of the build with late workgroups, in either order of subgroups. It takes more registers: that fewer of its
-    /// workgroups fit than have to run together says nothing of the config.
+    /// Calls of the build with late workgroups, in either order of subgroups. It takes more registers: that fewer of
+    /// its workgroups fit than have to run together says nothing of the config.
     fn late_call(
         &mut self,
         item: &Item,
