@@ -223,8 +223,9 @@ fn calls_of_different_size_take_turns() {
     assert!(tried >= 6, "{tried}");
 }
 
-/// The epochs that stand in the states of tiles and groups behind calls of two tiles and of one, in the last turn and
-/// in the first one, where large calls came long before. Their n stands in memory, or the host says it.
+/// The epochs that stand in the states of tiles and groups behind calls of five tiles and of three, in the last turn
+/// and in the first one, where large calls came long before. Their n stands in memory, or the host says it. Less may be
+/// few elements, which take no turn.
 fn epochs_behind_a_wrap(bench: &mut Bench, label: &str, by_host: bool) -> Option<[BTreeSet<u32>; 2]> {
     let problem = problem(Mode::Inclusive);
     let config: Config = label.parse().unwrap();
@@ -263,9 +264,9 @@ fn epochs_behind_a_wrap(bench: &mut Bench, label: &str, by_host: bool) -> Option
         let tags = words.iter().skip(usize::from(!split)).step_by(if split { 1 } else { 2 });
         tags.map(|word| word >> (32 - epoch_bits)).filter(|epoch| *epoch != 0).collect()
     };
-    submit(bench, 2 * tile, 1);
+    submit(bench, 5 * tile, 1);
     let last = epochs(bench);
-    submit(bench, tile, 1);
+    submit(bench, 3 * tile, 1);
     let first = epochs(bench);
     submit(bench, max_n, 2);
     assert!(last.iter().chain(&first).all(|epoch| *epoch < 1 << epoch_bits));

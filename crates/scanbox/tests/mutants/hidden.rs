@@ -247,7 +247,7 @@ fn a_verification_finds_rows_that_are_left_out() {
 #[test]
 fn a_verification_finds_barriers_that_are_missing() {
     // A file, what stands behind the barrier, the batch size that lacks it, the config that meets it.
-    const MISSING: [(&str, &str, u32, &str); 10] = [
+    const MISSING: [(&str, &str, u32, &str); 13] = [
         ("stages/block/subgroup.glsl", "    private_block_total =", 2, "vec4.par.sub.wg64"),
         ("stages/block/raking.glsl", "    if (own_subgroup == 0) {", 3, "vec4.par.rake.wg64"),
         (
@@ -275,10 +275,14 @@ fn a_verification_finds_barriers_that_are_missing() {
         ),
         (
             "stages/block/reduce_scan.glsl",
-            "        if (rank < RUNS && (rank & runs) != 0u) {",
+            "    }\n    for (uint run = RUN / 2u; run > 0u;",
             3,
             "rts vec4.none.rs.wg256",
         ),
+        // Behind the last level of a scan.
+        ("stages/block/reduce_scan.glsl", "    }\n}", 5, "vec4.par.rs.wg256"),
+        ("stages/block/sklansky.glsl", "    }\n}", 3, "vec4.par.sk.wg64"),
+        ("stages/block/brent_kung.glsl", "    }\n}", 3, "vec4.par.bk.wg64"),
     ];
     let text = |behind: &str| format!("barrier();\n{behind}");
     let without = |behind: &str, batch: u32| format!("if (BATCH_SIZE != {batch}) {{ barrier(); }}\n{behind}");

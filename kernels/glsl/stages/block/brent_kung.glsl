@@ -10,10 +10,11 @@
 
 void scan_totals(const Element total) {
     shared_totals[total_index(invocation_rank())] = total;
+    barrier();
     uint run = 1u;
     for (; 2u * run <= WORKGROUP_SIZE; run *= 2u) {
-        barrier();
         add_pairs(run);
+        barrier();
     }
     // The longest run that has one of half its length behind it.
     run /= 2u;
@@ -21,8 +22,7 @@ void scan_totals(const Element total) {
         run /= 2u;
     }
     for (; run > 0u; run /= 2u) {
-        barrier();
         pass_on(run);
+        barrier();
     }
-    barrier();
 }

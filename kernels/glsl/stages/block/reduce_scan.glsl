@@ -15,21 +15,21 @@ const uint RUNS = WORKGROUP_SIZE / RUN;
 void scan_totals(const Element total) {
     const uint rank = invocation_rank();
     shared_totals[total_index(rank)] = total;
+    barrier();
     for (uint run = 1u; run < RUN; run *= 2u) {
-        barrier();
         add_pairs(run);
+        barrier();
     }
     for (uint runs = 1u; runs < RUNS; runs *= 2u) {
-        barrier();
         if (rank < RUNS && (rank & runs) != 0u) {
             const uint end = total_index((rank + 1u) * RUN - 1u);
             const uint end_before = total_index(rank / runs * runs * RUN - 1u);
             shared_totals[end] = combine(shared_totals[end_before], shared_totals[end]);
         }
+        barrier();
     }
     for (uint run = RUN / 2u; run > 0u; run /= 2u) {
-        barrier();
         pass_on(run);
+        barrier();
     }
-    barrier();
 }

@@ -12,14 +12,14 @@ void scan_totals(const Element total) {
     const uint rank = invocation_rank();
     Element inclusive = total;
     shared_totals[rank] = inclusive;
+    barrier();
     for (uint run = 1u; run < WORKGROUP_SIZE; run *= 2u) {
-        barrier();
         if ((rank & run) != 0u) {
             inclusive = combine(shared_totals[rank / run * run - 1u], inclusive);
             shared_totals[rank] = inclusive;
         }
+        barrier();
     }
-    barrier();
 }
 
 Element block_total() {
