@@ -21,7 +21,7 @@ use crate::input::Input;
 use crate::plan::GROUP_TILES;
 use crate::rounding;
 
-pub use self::circumstance::{Circumstance, Garbage};
+pub use self::circumstance::{Builds, Circumstance, Garbage};
 pub use self::pattern::Pattern;
 
 /// What to try of each config.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use scanbox_kernels::cases::{Circumstance, LeftOut};
+use scanbox_kernels::cases::{Builds, Circumstance, LeftOut};
 use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
 use scanbox_runner::session::End;
@@ -31,6 +31,9 @@ pub struct VerifyEnding {
     /// 1 in 2^K tiles never publishes its total.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocking: Option<u32>,
+    /// Which builds of each config, of calls without simulated blocking.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub builds: Option<Builds>,
     /// Configs that were asked for.
     pub configs: usize,
     /// How they ended.
@@ -123,6 +126,9 @@ impl VerifyEnding {
         }
         if let Some(k) = self.blocking {
             writeln!(out, "blocked    1 in {} tiles", 1u64 << k)?;
+        }
+        if self.builds == Some(Builds::Swept) {
+            writeln!(out, "builds     those that sweeps time, alone")?;
         }
         writeln!(out, "configs    {}: {}", self.configs, statuses.join(", "))?;
         writeln!(

@@ -32,7 +32,7 @@ use crate::measure::duration_ns;
 use crate::session::{End, RunSummary, Session, Setup};
 use crate::twin::{self, Length};
 use scanbox_kernels::cases::Garbage;
-use scanbox_kernels::cases::{Circumstance, Item};
+use scanbox_kernels::cases::{Builds, Circumstance, Item};
 
 /// Runs a plan once on poisoned output and compares every element.
 ///
@@ -121,6 +121,8 @@ pub struct VerifyJob {
     pub items: Vec<Item>,
     /// Which build of each config.
     pub variant: Variant,
+    /// Which builds beside it; one that sweeps do not time has none.
+    pub builds: Builds,
     /// Seed of the order.
     pub seed: u64,
     /// See [`crate::sweep::SweepJob::one_by_one`].

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use scanbox_kernels::cases::Item;
+use scanbox_kernels::cases::{Builds, Item};
 use scanbox_kernels::catalog::Variant;
 use scanbox_kernels::input::Input;
 use scanbox_model::config::Config;
@@ -21,6 +21,7 @@ use crate::supervise::{Death, Task, WORKERS_PER_CONFIG};
 pub struct VerifyTask<'a> {
     problem: Problem,
     variant: Variant,
+    builds: Builds,
     items: &'a [Item],
     /// Places in `items` of those without a verdict.
     left: BTreeSet<usize>,
@@ -64,10 +65,12 @@ impl VerifyResults {
 }
 
 impl<'a> VerifyTask<'a> {
-    /// The task of getting verdicts on these items, of this build of each config. `remark` puts a failure into words.
+    /// The task of getting verdicts on these items, of this build of each config, and of those beside
+    /// it. `remark` puts a failure into words.
     pub fn new(
         problem: Problem,
         variant: Variant,
+        builds: Builds,
         items: &'a [Item],
         seed: u64,
         fail_fast: bool,
@@ -77,6 +80,7 @@ impl<'a> VerifyTask<'a> {
         Self {
             problem,
             variant,
+            builds,
             items,
             left: (0..items.len()).collect(),
             places: items.iter().enumerate().map(|(place, item)| (key(item), place)).collect(),
@@ -147,6 +151,7 @@ impl Task for VerifyTask<'_> {
             problem: self.problem,
             items: self.left.iter().map(|&place| self.items[place].clone()).collect(),
             variant: self.variant,
+            builds: self.builds,
             seed: self.seed,
             one_by_one,
         })

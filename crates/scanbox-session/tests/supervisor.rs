@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use scanbox_kernels::cases::Builds;
 use scanbox_kernels::catalog::Variant;
 use scanbox_kernels::plan::CeilingShape;
 use scanbox_model::device::DeviceProfile;
@@ -102,6 +103,7 @@ impl Task for Log {
             problem: Problem::default(),
             items: Vec::new(),
             variant: Variant::default(),
+            builds: Builds::default(),
             seed: 1,
             one_by_one,
         })

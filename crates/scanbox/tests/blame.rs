@@ -7,7 +7,8 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use crate::sweeps::{
-    ALL, CONFIG, Ended, Place, all_ok, children, ended, fault, faulty, signal, slow, wait, wait_until,
+    ALL, CONFIG, Ended, Place, all_ok, assert_soon, children, ended, fault, faulty, signal, slow, wait,
+    wait_until,
 };
 use rustix::process::Signal;
 use scanbox_model::record::Status;
@@ -170,7 +171,7 @@ fn a_set_up_that_hangs_ends_with_the_budget() {
             let start = Instant::now();
             let rest = ["--device", "replay:replay.toml", "--budget", "2s", "--timeout", "1s"];
             let ended = at.run(&[command, &rest].concat(), 4);
-            assert!(start.elapsed() < Duration::from_secs(8), "{command:?}: {:?}", start.elapsed());
+            assert_soon(start, command);
             assert!((ended.stderr.clone() + &ended.stdout).contains(what), "{command:?}: {ended:?}");
         }
     }
@@ -218,7 +219,7 @@ fn what_asks_a_run_to_stop_is_held_against_nobody() {
                 std::thread::sleep(Duration::from_millis(20));
             }
             let ended = wait(child);
-            assert!(asked.elapsed() < Duration::from_secs(4), "{what}: {:?}", asked.elapsed());
+            assert_soon(asked, &what);
             assert_eq!(ended.code, code, "{what}: {ended:?}");
             wait_until("the end of the worker", || !crate::sweeps::is_alive(worker));
             let journal = fs::read_to_string(place.file("journal")).unwrap();
@@ -309,7 +310,7 @@ fn a_worker_does_not_listen_to_signals_of_its_supervisor() {
 fn a_run_that_stops_in_its_set_up_says_so() {
     fn check(what: &str, ended: &Ended, since: Instant) {
         assert_eq!(ended.code, Some(4), "{what}: {ended:?}");
-        assert!(since.elapsed() < Duration::from_secs(4), "{what}: {:?}", since.elapsed());
+        assert_soon(since, what);
         assert!(
             ended.stdout.contains("during the set-up, while 2^16 elements were loaded"),
             "{what}: {ended:?}"
@@ -317,14 +318,15 @@ fn a_run_that_stops_in_its_set_up_says_so() {
     }
     let script = "[[fault]]\nkind = \"hang\"\nconfig = \"load\"\n";
     let place = Place::in_memory(script);
+    // A busy machine takes more than a second to come as far as what hangs.
     let start = Instant::now();
-    check("budget", &place.sweep(&["--budget", "1s"]), start);
+    check("budget", &place.sweep(&["--budget", "5s"]), start);
     let mut command =
         place.scanbox(&["verify", "--device", "replay:replay.toml", CONFIG, "--sizes", "65536"]);
     let start = Instant::now();
-    check("budget of verify", &ended(command.args(["--budget", "1s"]).output().unwrap()), start);
+    check("budget of verify", &ended(command.args(["--budget", "5s"]).output().unwrap()), start);
     let child = place.start(&[]);
-    std::thread::sleep(Duration::from_secs(1));
+    std::thread::sleep(Duration::from_secs(5));
     let start = Instant::now();
     signal(child.id(), Signal::TERM);
     check("signal", &wait(child), start);

@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::sweeps::{
     ALL, CONFIG, Place, children, ended, fault, faulty, is_alive, signal, slow, wait, wait_until,
@@ -34,13 +34,12 @@ fn records(place: &Place, file: &str) -> Vec<Record> {
 
 #[test]
 fn a_second_run_says_who_has_the_device() {
-    let place = Place::in_memory(&slow(150));
+    let place = Place::in_memory(&slow(500));
     let child = place.start_with_rows(&[], 1);
     let holder = format!("process {} on ", child.id());
     for command in COMMANDS {
-        let start = Instant::now();
         let ended = place.run(&[command, &DEVICE].concat(), 4);
-        assert!(start.elapsed() < Duration::from_secs(3), "{command:?}: {:?}", start.elapsed());
+        assert!(is_alive(child.id()), "{command:?} waited");
         for part in [
             "Replay (software) is in use by another run",
             &holder,
@@ -69,7 +68,7 @@ fn a_second_run_says_who_has_the_device() {
 /// Of a batch system also the job is told: whoever wants the device knows whom to cancel.
 #[test]
 fn the_job_of_the_holder_is_told() {
-    let place = Place::in_memory(&slow(150));
+    let place = Place::in_memory(&slow(500));
     let mut holder = place.command(&[]);
     let child =
         holder.env("SLURM_JOB_ID", "77").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

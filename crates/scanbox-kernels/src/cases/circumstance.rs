@@ -13,6 +13,18 @@ use crate::catalog::{self, Variant};
 use crate::ledger::Ledger;
 use crate::plan::{Plan, ScratchContent};
 
+/// Which builds of a config are verified.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Builds {
+    /// The one that sweeps time, one that takes calls which that one does not, and one whose workgroups are late.
+    #[default]
+    All,
+    /// The one that sweeps time, alone: a third of what has to be compiled, which is most of what a verification on a
+    /// software device takes.
+    Swept,
+}
+
 /// What is special about one of the calls of a case. They follow each other in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use scanbox_kernels::cases::{Circumstance, Item};
+use scanbox_kernels::cases::{Builds, Circumstance, Item};
 use scanbox_kernels::catalog::Variant;
 use scanbox_kernels::plan::Plan;
 use scanbox_model::record::Status;
@@ -15,7 +15,7 @@ impl<E: From<Failure>> Verification<'_, E> {
     pub(super) fn varied(&self, item: &Item) -> Option<Variant> {
         let max_n = item.sizes.iter().copied().max()?;
         let device = self.session.backend.profile();
-        self.is_plain()
+        self.has_others()
             .then(|| Circumstance::varied(&item.config, &self.job.problem, max_n, device))
             .flatten()
     }
@@ -23,12 +23,17 @@ impl<E: From<Failure>> Verification<'_, E> {
     /// The build of a config whose workgroups are late.
     pub(super) fn late(&self, item: &Item, n: u64) -> Option<Variant> {
         let device = self.session.backend.profile();
-        self.is_plain().then(|| Circumstance::late(&item.config, &self.job.problem, n, device)).flatten()
+        self.has_others().then(|| Circumstance::late(&item.config, &self.job.problem, n, device)).flatten()
     }
 
-    /// Whether the build that is verified is the one of sweeps: others have no builds beside them.
+    /// Whether the build that is verified is the one of sweeps.
     fn is_plain(&self) -> bool {
         self.job.variant == Variant::default()
+    }
+
+    /// Whether other builds are verified beside it: it has some, and they are asked for.
+    fn has_others(&self) -> bool {
+        self.is_plain() && self.job.builds == Builds::All
     }
 
     /// Makes them, of `n` elements. `plan` is that of the build which is verified.

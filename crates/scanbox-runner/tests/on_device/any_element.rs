@@ -1,5 +1,6 @@
 //! Calls of arrays that begin at any element, and what may not be written around these.
 
+use scanbox_kernels::cases::Builds;
 use scanbox_kernels::catalog::{self, Variant};
 use scanbox_model::config::Config;
 use scanbox_model::problem::{Direction, Element, Mode, Operator, Placement, Problem};
@@ -128,7 +129,7 @@ fn transforms_know_the_elements_of_every_size() {
         for direction in [Direction::Forward, Direction::Reverse] {
             let problem = of_user(&file, mode, Placement::OutOfPlace).in_direction(direction);
             let config: Config = label.parse().unwrap();
-            let verdicts = try_verdicts(&mut bench, &file, problem, config, vec![3, 8]).unwrap();
+            let verdicts = try_verdicts(&mut bench, &file, problem, config, vec![3, 8], Builds::All).unwrap();
             for verdict in &verdicts {
                 // How many more calls are compared depends on how long they take.
                 let tally = &verdict.tally;

@@ -5,12 +5,13 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use scanbox_kernels::cases::Builds;
 use scanbox_kernels::catalog;
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::{Input, InputKind};
 use scanbox_kernels::plan::{Plan, Shader};
 use scanbox_model::config::Config;
-use scanbox_model::device::DeviceProfile;
+use scanbox_model::device::{DeviceKind, DeviceProfile};
 use scanbox_model::guarantee_probe::{GuaranteeFinding, GuaranteesProbe, ProbeVerdict};
 use scanbox_model::problem::Problem;
 use scanbox_model::safe_devices::{Guarantee, SafeDevices};
@@ -111,6 +112,12 @@ pub fn own_rows<const N: usize, const M: usize>(
     };
     let all: Vec<_> = sizes.iter().map(|size| rows_of(&of_size(size))).collect();
     divided::<N, M>(&all).swap_remove(pass)
+}
+
+/// The builds of one of the rows of a table that are verified. A software device takes most of its time to compile, three
+/// builds as long as three configs: there every fourth row has all of them, beside the tests whose subject they are.
+pub fn builds(turn: usize, device: &DeviceProfile) -> Builds {
+    if device.kind != DeviceKind::Software || turn.is_multiple_of(4) { Builds::All } else { Builds::Swept }
 }
 
 /// The right to use the device; nothing where tests on a device are not asked for.

@@ -4,6 +4,7 @@
 
 use super::harness::{Bench, compiler};
 use super::operators::{of_user, try_verdicts};
+use scanbox_kernels::cases::Builds;
 use scanbox_kernels::operator_file::OperatorFile;
 use scanbox_model::config::Config;
 use scanbox_model::problem::{Direction, Mode, Placement};
@@ -45,7 +46,7 @@ fn what_is_no_operator_is_told_once_with_the_elements_that_show_it() {
     let mut check = |file: &OperatorFile, expected: &str, holds: &dyn Fn(&[u32]) -> bool| {
         for mode in [Mode::Inclusive, Mode::Exclusive] {
             let problem = of_user(file, mode, Placement::OutOfPlace);
-            match try_verdicts(&mut bench, file, problem, config, vec![1000]) {
+            match try_verdicts(&mut bench, file, problem, config, vec![1000], Builds::Swept) {
                 Ok(verdicts) => {
                     assert!(expected.is_empty(), "not told: {expected}");
                     assert!(verdicts.iter().all(|verdict| verdict.status == Status::Ok), "{verdicts:?}");
@@ -247,7 +248,7 @@ fn laws_are_tried_where_an_input_hardly_shows_them() {
         let directions = [Direction::Forward, Direction::Reverse];
         for direction in directions.into_iter().take(if field == "uint" { 2 } else { 1 }) {
             let problem = of_user(&file, Mode::Inclusive, Placement::OutOfPlace).in_direction(direction);
-            let found = match try_verdicts(&mut bench, &file, problem, config, vec![1000]) {
+            let found = match try_verdicts(&mut bench, &file, problem, config, vec![1000], Builds::Swept) {
                 Ok(verdicts) => {
                     assert!(
                         verdicts.iter().all(|verdict| verdict.status == Status::Ok),

@@ -35,7 +35,7 @@ fn a_probe_is_short_and_leaves_nothing_behind() {
         Err(failure) => panic!("{failure}"),
     };
     // On a program that runs shaders, with the validation layer; a GPU takes a tenth of that.
-    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(30), "{:?}", started.elapsed());
     assert_ne!(probe.arguments, Arguments::Baked);
     assert_eq!(probe.sizes.len(), 3);
     for size in &probe.sizes {

@@ -155,7 +155,9 @@ fn every_pair_of_problem_and_stage_is_right() {
     for (turn, row) in rows.iter().enumerate() {
         let (config, problem) = all[row];
         let items = items(turn, config, problem, &profile);
-        let job = VerifyJob { problem, items, variant: Variant::default(), seed: 3, one_by_one: false };
+        let builds = harness::builds(turn, &profile);
+        let job =
+            VerifyJob { problem, items, variant: Variant::default(), builds, seed: 3, one_by_one: false };
         assert!(!job.items.is_empty(), "{config} {problem}");
         let of_user = of_user(&problem);
         let compiler = of_user.as_ref().unwrap_or(compiler);

@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use super::harness::{Bench, compiler, own_rows};
+use super::harness::{self, Bench, compiler, own_rows};
 use super::progress::hangs;
-use scanbox_kernels::cases::{CaseRequest, CaseSelection, Item, Pattern};
+use scanbox_kernels::cases::{Builds, CaseRequest, CaseSelection, Item, Pattern};
 use scanbox_kernels::catalog::{self, Variant};
 use scanbox_kernels::plan::GROUP_TILES;
 use scanbox_model::config::{BlockScan, Config, Lookback};
@@ -97,7 +97,7 @@ fn items(row: usize, config: Config, device: &DeviceProfile) -> Vec<Item> {
 
 /// Verifies items in sessions of their own: another one goes on where a time-out has ended one.
 #[allow(clippy::print_stderr, reason = "what has not run to its end must be said")]
-fn check(problem: Problem, mut items: Vec<Item>) {
+fn check(problem: Problem, builds: Builds, mut items: Vec<Item>) {
     let start = Instant::now();
     let (mut tally, mut configs) = (Tally::default(), BTreeSet::new());
     while !items.is_empty() {
@@ -109,6 +109,7 @@ fn check(problem: Problem, mut items: Vec<Item>) {
             problem,
             items: items.clone(),
             variant: Variant::default(),
+            builds,
             seed: 3,
             one_by_one: false,
         };
@@ -154,11 +155,12 @@ fn every_pair_of_parameter_values_is_right() {
         configs_of(device).into_keys().collect()
     });
     assert!(rows.len() < 100, "{} rows", rows.len());
-    let rows = rows.iter().map(|values| configs[values]);
-    check(
-        Problem::default(),
-        rows.enumerate().flat_map(|(row, config)| items(row, config, &device)).collect(),
-    );
+    for builds in [Builds::All, Builds::Swept] {
+        let rows = rows.iter().map(|values| configs[values]).enumerate();
+        let rows = rows.filter(|&(row, _)| harness::builds(row, &device) == builds);
+        let items: Vec<Item> = rows.flat_map(|(row, config)| items(row, config, &device)).collect();
+        check(Problem::default(), builds, items);
+    }
 }
 
 #[test]
@@ -196,6 +198,7 @@ fn every_boundary_of_some_configs_is_right() {
     let some = select(&some_inputs, &[Pattern::Random, Pattern::Spike]);
     check(
         Problem::default(),
+        Builds::All,
         [select(&every_input, &Pattern::of_problem(&Problem::default())), some].concat(),
     );
 }

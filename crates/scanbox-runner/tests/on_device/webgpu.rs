@@ -5,7 +5,7 @@ use std::sync::MutexGuard;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use scanbox_kernels::cases::{CaseRequest, CaseSelection, Circumstance, Pattern};
+use scanbox_kernels::cases::{Builds, CaseRequest, CaseSelection, Circumstance, Pattern};
 use scanbox_kernels::catalog::{self, Variant};
 use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::Input;
@@ -135,6 +135,7 @@ impl WebGpuBench {
             problem: *problem,
             items: cases.items,
             variant: Variant::default(),
+            builds: Builds::All,
             seed: 3,
             one_by_one: false,
         };

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use scanbox_kernels::cases::{CaseRequest, CaseSelection, Circumstance, LeftOut, Pattern};
+use scanbox_kernels::cases::{Builds, CaseRequest, CaseSelection, Circumstance, LeftOut, Pattern};
 use scanbox_kernels::catalog::{self, Variant};
 use scanbox_model::config::Config;
 use scanbox_model::device::{DeviceKind, DeviceProfile};
@@ -28,7 +28,7 @@ use crate::args::problem::ProblemArgs;
 use crate::args::sharing::SharingArgs;
 use crate::args::space::{load_space, on};
 use crate::args::time::parse_limit;
-use crate::args::words::words;
+use crate::args::words::{HelpWord, words};
 use crate::exit::{Completion, Exit, UsageError, nothing_ok};
 use scanbox_report::document::Format;
 use scanbox_report::paste;
@@ -40,6 +40,15 @@ use scanbox_session::process::{RunLimits, WorkerCommand};
 use scanbox_session::supervise::{Supervised, Supervision};
 use scanbox_session::tools::{Tools, try_operator};
 use scanbox_session::verify::{VerifyResults, VerifyTask};
+
+const BUILDS: &[HelpWord<Builds>] = &[
+    (
+        "all",
+        "The one that sweeps time, one that takes other calls, and one whose workgroups are late",
+        Builds::All,
+    ),
+    ("swept", "The one that sweeps time, alone: a third of what has to be compiled", Builds::Swept),
+];
 
 /// Arguments of `scanbox verify`.
 #[derive(Debug, Args)]
@@ -90,7 +99,7 @@ pub struct VerifyArgs {
         value_name = "FILE",
         num_args = 0..,
         conflicts_with_all = ["configs", "sizes", "thorough", "shard", "op", "element", "operator", "mode", "init",
-            "in_place", "reverse", "total", "init_in_memory", "inputs", "seed", "timeout", "blocking", "budget", "fail_fast", "format"]
+            "in_place", "reverse", "total", "init_in_memory", "inputs", "seed", "timeout", "blocking", "builds", "budget", "fail_fast", "format"]
     )]
     list_pairs: Option<Vec<PathBuf>>,
 
@@ -114,6 +123,10 @@ pub struct VerifyArgs {
     /// lookback fallback finishes then
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=i64::from(catalog::MAX_BLOCKING)))]
     blocking: Option<u32>,
+
+    /// Which builds of each config
+    #[arg(long, value_parser = words(BUILDS), default_value = "all", conflicts_with = "blocking")]
+    builds: Builds,
 
     /// Stop after this time, for example 10m
     #[arg(long, value_name = "TIME", value_parser = parse_budget)]
@@ -163,7 +176,7 @@ pub fn run(args: &VerifyArgs, tools: &Tools) -> anyhow::Result<Exit> {
     if let Some(shard) = args.shard {
         take_shard(&mut selection, shard)?;
     }
-    introduce(&device, &problem, &selection);
+    introduce(&device, &problem, &selection, args);
     if let Some(k) = args.blocking {
         note(&format!("1 in {} tiles never publishes its total", 1u64 << k));
     }
@@ -183,7 +196,8 @@ pub fn run(args: &VerifyArgs, tools: &Tools) -> anyhow::Result<Exit> {
         failure
     };
     let remark = |verdict: &ItemVerdict| failure(verdict).to_string();
-    let mut task = VerifyTask::new(problem, variant, &selection.items, args.seed, args.fail_fast, &remark);
+    let mut task =
+        VerifyTask::new(problem, variant, args.builds, &selection.items, args.seed, args.fail_fast, &remark);
     let supervised = supervision.run(worker, &mut task);
     let results = task.end();
     tell_unexpected_passes(&issues, &device, &selection, &results);
@@ -191,6 +205,7 @@ pub fn run(args: &VerifyArgs, tools: &Tools) -> anyhow::Result<Exit> {
     let finished = supervised.finished;
     let mut answer = answer(&device, &problem, &selection, &results, supervised, failure);
     answer.blocking = args.blocking;
+    answer.builds = args.blocking.is_none().then_some(args.builds);
     let exit = exit(&answer, finished, args.fail_fast);
     answer.exit_code = exit as u8;
     let written = print(&answer, args.format);
@@ -299,7 +314,7 @@ fn nothing_to_do(selection: &CaseSelection, device: &DeviceProfile) -> UsageErro
     })
 }
 
-fn introduce(device: &DeviceProfile, problem: &Problem, selection: &CaseSelection) {
+fn introduce(device: &DeviceProfile, problem: &Problem, selection: &CaseSelection, args: &VerifyArgs) {
     note(&format!("{}, {}", device.title(), device.driver));
     if device.kind == DeviceKind::Software {
         note("a software device: what is right there may still be wrong on a GPU");
@@ -308,11 +323,19 @@ fn introduce(device: &DeviceProfile, problem: &Problem, selection: &CaseSelectio
         note(&format!("problem {problem}"));
     }
     let circumstances = |config: &Config| {
-        let varied =
-            Circumstance::varied(config, problem, 1, device).map_or(0, |_| Circumstance::VARIED.len());
+        if args.blocking.is_some() {
+            return Circumstance::ALL.len();
+        }
         let guarded = usize::from(Circumstance::may_be_between_guards(config, device));
-        let late = usize::from(Circumstance::late(config, problem, 1, device).is_some());
-        Circumstance::ALL.len() + guarded + late + varied
+        let others = match args.builds {
+            Builds::Swept => 0,
+            Builds::All => {
+                let varied = Circumstance::varied(config, problem, 1, device)
+                    .map_or(0, |_| Circumstance::VARIED.len());
+                varied + usize::from(Circumstance::late(config, problem, 1, device).is_some())
+            }
+        };
+        Circumstance::ALL.len() + guarded + others
     };
     let counts: BTreeSet<usize> = selection.configs().iter().map(circumstances).collect();
     let circumstances = match (counts.first(), counts.last()) {
@@ -382,6 +405,9 @@ fn repeat(
     if let Some(k) = args.blocking {
         words.extend(["--blocking".to_owned(), k.to_string()]);
     }
+    if args.builds == Builds::Swept {
+        words.extend(["--builds".to_owned(), "swept".to_owned()]);
+    }
     words.extend(["--timeout".to_owned(), format!("{}s", args.timeout.as_secs_f64())]);
     paste::line(words.iter().map(String::as_str))
 }
@@ -401,6 +427,7 @@ fn answer(
         subgroup_size: device.subgroup_size,
         problem: *problem,
         blocking: None,
+        builds: None,
         configs,
         configs_by_status: results.counts(configs),
         configs_unfinished: results.unfinished.len(),

@@ -193,12 +193,20 @@ pub fn wait(child: Child) -> Ended {
 }
 
 /// Waits for something that has to happen soon.
+#[track_caller]
 pub fn wait_until(what: &str, mut happened: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(60);
     while !happened() {
         assert!(Instant::now() < deadline, "waited in vain for {what}");
         std::thread::sleep(Duration::from_millis(2));
     }
+}
+
+/// Sees that something happened at once. A busy machine takes its time, too: what nothing ends takes three times as long.
+#[track_caller]
+pub fn assert_soon(since: Instant, what: impl std::fmt::Debug) {
+    let time = since.elapsed();
+    assert!(time < Duration::from_secs(20), "{what:?}: {time:?}");
 }
 
 /// Sends a signal to a process; whether it was there.
