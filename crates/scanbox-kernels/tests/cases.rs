@@ -275,11 +275,23 @@ fn calls_of_any_size_are_tried_of_configs_that_have_them() {
         Circumstance::varied(&config("one.b1.vec4.none.rake.wg64"), &Problem::default(), 5000, &webgpu);
     assert_eq!(none, None);
     let told = |n| Circumstance::VARIED.map(|circumstance| circumstance.told(n, 5000));
-    assert_eq!(told(17), [Some(0), Some(17), None]);
-    assert_eq!(told(5000), [Some(0), Some(5000), Some(u32::MAX.into())]);
+    assert_eq!(told(17), [Some(0), Some(17), None, None]);
+    assert_eq!(told(5000), [Some(0), Some(5000), Some(u32::MAX.into()), None]);
     for circumstance in Circumstance::ALL {
         assert_eq!((circumstance.told(17, 5000), circumstance.begin(17)), (None, [0, 0]));
     }
+    // Calls with fewer tiles each time, of which the smallest still takes a turn.
+    let across =
+        |label: &str, n| Circumstance::across_the_end(&config(label), &Problem::default(), n, 14, &vulkan);
+    let tile = 1024;
+    assert_eq!(
+        across("b4.vec4.par.rake.block.wg64", 9 * tile - 1),
+        Some([(9 * tile - 1, 0x3ffe), (6 * tile, 0x3fff), (3 * tile, 2), (9 * tile - 1, 3)])
+    );
+    assert_eq!(across("b4.vec4.par.rake.block.wg64", 8 * tile), None);
+    // Few elements of a persistent kernel take none.
+    let persistent = |n| across("pers.b2.vec2.gather.sub.wgid.early.block.wg512.u1", n);
+    assert_eq!((persistent(24_576), persistent(30_720).is_some()), (None, true));
     // Some vector does not begin there, whatever the size is, and sizes of a config have nearly all such pairs.
     let pair = |n| Circumstance::AnyElement.begin(n);
     for n in 0..1000 {

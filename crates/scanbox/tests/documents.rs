@@ -7,7 +7,6 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Instant;
 
 use assert_cmd::cargo::cargo_bin;
 
@@ -303,9 +302,7 @@ fn commands_of_documents_work() {
                 Use::RunWith(pairs) => pairs.iter().fold(text, |text, (old, new)| text.replace(old, new)),
             };
             run += 1;
-            let begin = Instant::now();
             let ended = clone.run(&driver, &commands);
-            println!("{name}:{line}: {:.1} s", begin.elapsed().as_secs_f64());
             assert!(ended.is_ok(), "{name}:{line}:\n{commands}\n{}", ended.unwrap_err());
         }
     }

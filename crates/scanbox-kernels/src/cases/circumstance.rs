@@ -9,9 +9,9 @@ use scanbox_model::problem::{Mode, Problem};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::catalog::{self, Variant};
+use crate::catalog::{self, Resolved, Variant};
 use crate::ledger::Ledger;
-use crate::plan::{Plan, ScratchContent};
+use crate::plan::{FIRST_TURN, Plan, ScratchContent};
 
 /// Which builds of a config are verified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -56,6 +56,9 @@ pub enum Circumstance {
     AnyElement,
     /// The device has written more elements than the call was recorded for.
     BeyondMaximum,
+    /// The count of calls comes to its end, and the device has written ever fewer elements: the states of larger calls
+    /// have to be gone when their turn comes again.
+    AcrossTheEnd,
 }
 
 impl Circumstance {
@@ -66,7 +69,8 @@ impl Circumstance {
 
     /// Those of calls which ordinary builds do not take, behind all others: the scratch memory is as the one before has
     /// left it.
-    pub const VARIED: [Self; 3] = [Self::NoElements, Self::AnyElement, Self::BeyondMaximum];
+    pub const VARIED: [Self; 4] =
+        [Self::NoElements, Self::AnyElement, Self::BeyondMaximum, Self::AcrossTheEnd];
 
     /// Whether a config can be called on arrays of another place: these have addresses, which it is told.
     #[must_use]
@@ -94,7 +98,8 @@ impl Circumstance {
         catalog::plan_variant(config, variant, problem, n, device).is_ok().then_some(variant)
     }
 
-    /// How many elements memory says that one of these calls has, if there is such a call on `n` elements.
+    /// How many elements memory says that one of these calls has, if there is such a call on `n` elements. Those across
+    /// the end of the count are several ([`Circumstance::across_the_end`]).
     #[must_use]
     pub fn told(self, n: u64, max_n: u64) -> Option<u64> {
         match self {
@@ -103,6 +108,28 @@ impl Circumstance {
             Self::BeyondMaximum => (n == max_n).then_some(u32::MAX.into()),
             _ => None,
         }
+    }
+
+    /// The calls across the end of the count: how many elements memory says, and the turn that each of them has. Few
+    /// elements take no turn, and calls of a tile need none.
+    #[must_use]
+    pub fn across_the_end(
+        config: &Config,
+        problem: &Problem,
+        max_n: u64,
+        epoch_bits: u32,
+        device: &DeviceProfile,
+    ) -> Option<[(u64, u32); 4]> {
+        let tiles = config.tiles(max_n);
+        let [fewer, fewest] = [tiles * 2 / 3, tiles / 3].map(|tiles| tiles * config.tile_elements());
+        let take_turns = tiles >= 9 && !Resolved::new(config, problem, fewest, device).is_few();
+        let last = (1 << epoch_bits) - 1;
+        take_turns.then_some([
+            (max_n, last - 1),
+            (fewer, last),
+            (fewest, FIRST_TURN),
+            (max_n, FIRST_TURN + 1),
+        ])
     }
 
     /// At which elements the arrays of one of these calls begin, source and target.
@@ -127,7 +154,7 @@ impl Circumstance {
         const COMING: u32 = 2;
         match self {
             // A count that comes to its end with the second call from here.
-            Self::InARow => match plan.scratch.content {
+            Self::InARow | Self::AcrossTheEnd => match plan.scratch.content {
                 ScratchContent::SelfTurning { epoch_bits } => {
                     Some(Garbage::TurnInZeros((1 << epoch_bits) - 2))
                 }
@@ -208,6 +235,7 @@ impl fmt::Display for Circumstance {
             Self::NoElements => "with n in memory, of no elements",
             Self::AnyElement => "with n in memory, on arrays that begin at any element",
             Self::BeyondMaximum => "with n in memory, beyond the maximum",
+            Self::AcrossTheEnd => "with n in memory, across the end of the count",
         })
     }
 }

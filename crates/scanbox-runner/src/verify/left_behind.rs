@@ -2,6 +2,7 @@
 //! most by a race, since the states of two calls in a row are mostly alike.
 
 use scanbox_kernels::plan::{FIRST_TURN, Plan, ScratchContent, TICKET_BYTES, TURN_WORD};
+use scanbox_model::config::TileState;
 use scanbox_model::record::Status;
 
 use crate::backend::{Backend, Failure};
@@ -42,4 +43,31 @@ pub(super) fn check(
         return Err(Failure::new(Status::WrongResult, reason));
     }
     Ok(Some(turn))
+}
+
+/// Reads the states that the calls with the last and the first turn leave behind: there is none of another turn, since
+/// one of as many turns later would take it for its own.
+///
+/// # Errors
+/// Where there is one, or the device fails.
+pub(super) fn check_epochs(backend: &mut dyn Backend, plan: &Plan, turn: u32) -> Result<(), Failure> {
+    let ScratchContent::SelfTurning { epoch_bits } = plan.scratch.content else { return Ok(()) };
+    let offset = plan.states_offset();
+    let words = (plan.scratch.bytes - offset) / 4;
+    let Some(words) = backend.scratch_content(offset, words as usize)? else { return Ok(()) };
+    // The upper half of a word of 64 bits, and the upper bits of one of 32.
+    let is_split = plan.build().and_then(|build| build.tile_state) == Some(TileState::Split);
+    let (skip, step) = if is_split { (0, 1) } else { (1, 2) };
+    let tags = words.iter().enumerate().skip(skip).step_by(step);
+    let epochs = tags.map(|(place, word)| (place, word >> (u32::BITS - epoch_bits)));
+    match epochs.into_iter().find(|(_, epoch)| *epoch != 0 && *epoch != turn) {
+        None => Ok(()),
+        Some((place, epoch)) => {
+            let reason = format!(
+                "a state of turn {epoch:#x} is left behind the call with turn {turn:#x}, which ends or begins the count: \
+                 the next call with that turn would take it for its own (word {place} of the states)"
+            );
+            Err(Failure::new(Status::WrongResult, reason))
+        }
+    }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use scanbox_kernels::cases::{Builds, Circumstance, Item};
 use scanbox_kernels::catalog::Variant;
-use scanbox_kernels::plan::Plan;
+use scanbox_kernels::plan::{Plan, ScratchContent};
 use scanbox_model::record::Status;
 
 use super::{Ended, Tally, Verification, VerifyEvent, left_behind};
@@ -62,20 +62,57 @@ impl<E: From<Failure>> Verification<'_, E> {
                 self.call_elsewhere(plan, n, circumstance, tally)?;
             }
         }
+        if n == max_n { self.across_the_end(item, variant, n, tally) } else { Ok(()) }
+    }
+
+    /// The calls across the end of the count. That states of other calls are gone shows in the memory: in a wrong
+    /// element it would after thousands of millions of calls.
+    fn across_the_end(
+        &mut self,
+        item: &Item,
+        variant: Variant,
+        max_n: u64,
+        tally: &mut Tally,
+    ) -> Result<(), Ended<E>> {
+        let (device, circumstance) = (Arc::clone(self.session.backend.profile()), Circumstance::AcrossTheEnd);
+        let failed = |failure: Failure, n| Ended::because(&failure, &device, n, Some(circumstance));
+        let largest =
+            self.session.ready(&item.config, variant, max_n).map_err(|failure| failed(failure, max_n))?;
+        let ScratchContent::SelfTurning { epoch_bits } = largest.scratch.content else { return Ok(()) };
+        let problem = &self.job.problem;
+        let Some(calls) = Circumstance::across_the_end(&item.config, problem, max_n, epoch_bits, &device)
+        else {
+            return Ok(());
+        };
+        self.scribble(circumstance.garbage(&largest)).map_err(|failure| failed(failure, max_n))?;
+        for (n, turn) in calls {
+            let plan = self.session.ready(&item.config, variant, n);
+            if !self.call_elsewhere(plan.clone(), max_n, circumstance, tally)? {
+                break;
+            }
+            let Ok(plan) = plan else { break };
+            let backend = &mut *self.session.backend;
+            let left = left_behind::check(backend, &plan, Some(turn)).and_then(|_| match n < max_n {
+                true => left_behind::check_epochs(backend, &plan, turn),
+                false => Ok(()),
+            });
+            left.map_err(|failure| failed(failure, max_n))?;
+        }
         Ok(())
     }
 
-    /// A call on two more arrays than any other has. That these do not fit says nothing of the config.
+    /// A call on two more arrays than any other has. That these do not fit says nothing of the config: whether it was
+    /// made.
     fn call_elsewhere(
         &mut self,
         plan: Result<Plan, Failure>,
         n: u64,
         circumstance: Circumstance,
         tally: &mut Tally,
-    ) -> Result<(), Ended<E>> {
+    ) -> Result<bool, Ended<E>> {
         (self.observer)(VerifyEvent::Calling { n, circumstance }).map_err(Ended::ByObserver)?;
         match plan.and_then(|plan| self.session.backend.verify_at(&plan, circumstance.begin(n))) {
-            Err(failure) if failure.status == Status::OutOfMemory => return Ok(()),
+            Err(failure) if failure.status == Status::OutOfMemory => return Ok(false),
             Err(failure) => {
                 let device = self.session.backend.profile();
                 return Err(Ended::because(&failure, device, n, Some(circumstance)));
@@ -83,7 +120,7 @@ impl<E: From<Failure>> Verification<'_, E> {
             Ok(compared) => tally.elements += compared,
         }
         tally.calls += 1;
-        Ok(())
+        Ok(true)
     }
 
     /// Calls of the build with late workgroups, in either order of subgroups. It takes more registers: that fewer of

@@ -8,7 +8,7 @@ use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::{Input, InputKind};
 use scanbox_kernels::plan::{GUARD_WORDS, Plan};
 use scanbox_model::config::{Config, Parameter};
-use scanbox_model::device::DeviceProfile;
+use scanbox_model::device::{DeviceKind, DeviceProfile};
 use scanbox_model::problem::{Element, InitSource, Mode, Operator, Placement, Problem, Total};
 use scanbox_model::record::Cache;
 use scanbox_model::safe_devices::Guarantee;
@@ -130,11 +130,13 @@ fn verified(device: &mut Vulkan, plan: &Plan, what: &str) -> ElementComparison {
 #[test]
 fn every_mode_and_size_of_elements_has_its_operands() {
     let Some(mut bench) = device() else { return };
+    let kernels: u32 = if bench.device().profile().kind == DeviceKind::Software { 1 } else { 2 };
     let (mut calls, mut with_total) = (0, 0);
     for (turn, problem) in problems().into_iter().enumerate() {
         let compiler = compiler_of(&problem);
-        // Two kernels each, so that each kernel meets every mode.
-        for label in [KERNELS[turn % KERNELS.len()], KERNELS[(turn + 3) % KERNELS.len()]] {
+        // Two kernels each, so that each kernel meets every mode; one where compiling takes most of the time.
+        let places = [turn, turn + 3].map(|place| place % KERNELS.len());
+        for label in places.into_iter().take(kernels as usize).map(|place| KERNELS[place]) {
             let tile = label.parse::<Config>().unwrap().tile_elements();
             let device = bench.device();
             load(device, &compiler, &problem, &RANDOM, 3 * tile + 1);
@@ -156,7 +158,7 @@ fn every_mode_and_size_of_elements_has_its_operands() {
             }
         }
     }
-    assert!(calls > 80 && with_total > 40, "{calls} {with_total}");
+    assert!(calls > 40 * kernels && with_total > 20 * kernels, "{calls} {with_total}");
 }
 
 #[test]
@@ -166,7 +168,9 @@ fn few_elements_are_one_row_of_a_persistent_kernel() {
     let mut profile = DeviceProfile::clone(bench.device().profile());
     profile.guarantee_facts.assumed = Guarantee::VALUES.to_vec();
     let mut calls = 0;
-    for (turn, problem) in problems().into_iter().step_by(2).enumerate() {
+    // A software device compiles one of these kernels for ten seconds.
+    let step = if profile.kind == DeviceKind::Software { 4 } else { 2 };
+    for (turn, problem) in problems().into_iter().step_by(step).enumerate() {
         let compiler = compiler_of(&problem);
         let label = OF_FEW[turn % OF_FEW.len()];
         let config: Config = label.parse().unwrap();

@@ -12,7 +12,7 @@ use scanbox_kernels::glsl::Compiler;
 use scanbox_kernels::input::{Input, InputKind};
 use scanbox_kernels::operator_file::OperatorFile;
 use scanbox_model::config::Config;
-use scanbox_model::device::DeviceProfile;
+use scanbox_model::device::{DeviceKind, DeviceProfile};
 use scanbox_model::problem::{Direction, Element, Mode, Placement, Problem};
 use scanbox_model::record::{Cache, Status};
 use scanbox_runner::backend::{Backend, Failure};
@@ -337,10 +337,12 @@ fn every_kind_of_kernel_is_right() {
         (Mode::Reduce, Placement::OutOfPlace),
         (Mode::Exclusive, Placement::InPlace),
     ];
+    let step = if profile.kind == DeviceKind::Software { 2 } else { 1 };
     let (mut cases, mut configs) = (0, 0);
     for (place, file) in scanbox_testing::operator_files::all().iter().enumerate() {
         let before = configs;
-        for (turn, kernel) in KERNELS.iter().enumerate() {
+        // On software every second kernel with each operator: compiling takes most of the time.
+        for (turn, kernel) in KERNELS.iter().enumerate().skip(place % step).step_by(step) {
             let config = config(kernel, turn + place, &profile);
             let tile = config.tile_elements();
             let window = u64::from(profile.subgroup_size) * tile;
@@ -358,7 +360,7 @@ fn every_kind_of_kernel_is_right() {
             else {
                 continue;
             };
-            let builds = harness::builds(turn + place, &profile);
+            let builds = harness::builds(turn / step + place, &profile);
             let verdicts = verdicts(&mut bench, &of(&file.operator()), problem, config, sizes, builds);
             for verdict in &verdicts {
                 assert_eq!(verdict.status, Status::Ok, "{problem}: {verdict:#?}");
@@ -368,7 +370,7 @@ fn every_kind_of_kernel_is_right() {
             configs += 1;
         }
         let tried = configs - before;
-        assert!(tried >= KERNELS.len() - 1, "{}: {tried} configs", file.operator().name);
+        assert!(tried >= KERNELS.len() / step - 1, "{}: {tried} configs", file.operator().name);
     }
     assert!(cases > 4 * configs as u64, "{cases} cases of {configs} configs");
 }

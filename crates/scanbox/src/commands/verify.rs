@@ -58,7 +58,7 @@ these cases in six circumstances: on memory as it is, again, with garbage in the
 garbage, with more workgroups than tiles, and up to 128 times in a row, as calls are timed, on two inputs that alternate, \
 with three of the calls compared. Through Vulkan, they also run on arrays with guards on both sides, unless arguments are \
 baked. Kernels also run in a build where workgroups are late and subgroups apart. Configs by arguments block also run with an n \
-that the device has written: none, on arrays that begin at any element, and beyond the maximum, with the total. Every element is compared on the device. On inputs that round, the bits of \
+that the device has written: none, on arrays that begin at any element, beyond the maximum, and across the end of the count, with the total. Every element is compared on the device. On inputs that round, the bits of \
 deterministic kernels must be the same each time."
 )]
 pub struct VerifyArgs {

@@ -190,6 +190,41 @@ fn a_verification_finds_counts_that_do_not_begin_anew() {
     }
 }
 
+/// States of larger calls that are still there when the count begins anew: a thousand million calls later one of them
+/// would be taken for that of another call.
+#[test]
+fn a_verification_finds_states_that_outlive_the_count() {
+    let file = "stages/state/leave.glsl";
+    let changes = [
+        (
+            file,
+            "return EPOCH == LAST_EPOCH || EPOCH == FIRST_EPOCH;",
+            "return EPOCH == LAST_EPOCH && BATCH_SIZE != 2 || EPOCH == FIRST_EPOCH && BATCH_SIZE != 3;",
+        ),
+        (
+            file,
+            "tiles / GROUP_TILES + invocation_rank()",
+            "tiles / GROUP_TILES + (BATCH_SIZE == 5 ? 1u : 0u) + invocation_rank()",
+        ),
+        (
+            file,
+            "        if (shared_read_by_all != 0u) {",
+            "        if (shared_read_by_all != 0u && BATCH_SIZE != 6) {",
+        ),
+    ];
+    let Some(bench) = Bench::with(&changes) else { return };
+    let kernels = [
+        "par.rake.split.block",
+        "par.rake.word64.block",
+        "two.rake.split.block",
+        "fallback.sub.word64.block",
+    ];
+    let (broken, healthy) = (in_batches(kernels, [2, 3, 5, 6]), in_batches(kernels, [4; 4]));
+    for failure in failures(&bench, &broken, &healthy, &["--sizes", "131072", "--timeout", "20s"]) {
+        assert_eq!(failure["circumstance"], "across_the_end", "{failure:#}");
+    }
+}
+
 /// What the next call would find: a turn that stays, counts and states that are not cleared.
 #[test]
 fn a_verification_finds_what_calls_leave_behind() {
