@@ -128,7 +128,7 @@ fn the_table_sums_up() {
 fn one_config_and_filters() {
     let bench = Bench::new("");
     let configs = |arguments: &[&str]| bench.run(arguments).code(0).json()["configs"].as_u64().unwrap();
-    let json = ["--format", "json", "--sizes", "1000", "--inputs", "ones"];
+    let json = ["--format", "json", "--sizes", "1000", "--inputs", "ones", "--builds", "swept"];
     assert_eq!(configs(&[&[LABEL][..], &json].concat()), 1);
     assert_eq!(configs(&[&[LABEL, LABEL, "b1.vec2.seq.rake.wg64"][..], &json].concat()), 2);
     let space = ["--space", "space.toml", "--filter", "lookback=parallel,workgroup_size=64"];
@@ -147,6 +147,36 @@ fn labels_of_one_config_are_one() {
         assert_eq!(answer["configs_by_status"]["ok"], 1, "{labels:?}");
         assert_eq!(answer["cases"], answer["cases_planned"], "{labels:?}");
     }
+}
+
+/// Calls of a case, of one tile and of many: five of the build that sweeps time and three of a row of it, guards; late
+/// workgroups in both orders of subgroups; and, of what finds n in memory, two, one beyond the maximum, and four across
+/// the end of the count.
+#[test]
+fn builds_that_are_not_asked_for_are_left_out() {
+    let bench = Bench::new("");
+    let block = "b1.vec4.par.rake.block.wg64";
+    for (label, builds, calls, circumstances) in [
+        (LABEL, "all", 20 + 4, "8"),
+        (LABEL, "swept", 20, "7"),
+        (block, "all", 20 + 4 + 4 + 1 + 4, "12"),
+        (block, "swept", 20, "7"),
+    ] {
+        let cases = [label, "--sizes", "1,20000", "--inputs", "ones", "--builds", builds];
+        let ran = bench.run(&[&cases[..], &["--format", "json"]].concat());
+        let answer = ran.code(0).json();
+        assert_eq!((&answer["calls"], &answer["builds"]), (&calls.into(), &builds.into()), "{label}");
+        ran.complains(&format!("2 cases in {circumstances} circumstances each"));
+        let table = bench.run(&cases);
+        assert_eq!(table.code(0).out.contains("builds     those that sweeps time, alone"), builds == "swept");
+    }
+    let bench = Bench::new(&fault("wrong_element", ""));
+    bench.run(&[LABEL, "--builds", "swept"]).code(5).says(" --builds swept --timeout 60s");
+    bench.run(&[LABEL, "--builds", "swept", "--blocking", "2"]).code(2).complains("--blocking");
+    bench.run(&[LABEL, "--builds", "some"]).code(2).complains("[possible values: all, swept]");
+    // A build with simulated blocking has none beside it.
+    let blocked = bench.run(&["b4.vec4.fallback.sub.wg256", "--blocking", "2", "--format", "json"]);
+    assert!(blocked.json().get("builds").is_none(), "{}", blocked.out);
 }
 
 #[test]

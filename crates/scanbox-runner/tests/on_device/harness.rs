@@ -114,8 +114,9 @@ pub fn own_rows<const N: usize, const M: usize>(
     divided::<N, M>(&all).swap_remove(pass)
 }
 
-/// The builds of one of the rows of a table that are verified. A software device takes most of its time to compile, three
-/// builds as long as three configs: there every fourth row has all of them, beside the tests whose subject they are.
+/// The builds of one of the rows of a table that are verified. A software device takes most of its time to compile,
+/// three builds as long as three configs: there every fourth row has all of them, beside the tests whose subject they
+/// are.
 pub fn builds(turn: usize, device: &DeviceProfile) -> Builds {
     if device.kind != DeviceKind::Software || turn.is_multiple_of(4) { Builds::All } else { Builds::Swept }
 }

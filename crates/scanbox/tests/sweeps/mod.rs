@@ -202,7 +202,8 @@ pub fn wait_until(what: &str, mut happened: impl FnMut() -> bool) {
     }
 }
 
-/// Sees that something happened at once. A busy machine takes its time, too: what nothing ends takes three times as long.
+/// Sees that something happened at once. A busy machine takes its time, too: what nothing ends takes three times as
+/// long.
 #[track_caller]
 pub fn assert_soon(since: Instant, what: impl std::fmt::Debug) {
     let time = since.elapsed();
