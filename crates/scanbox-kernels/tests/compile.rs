@@ -12,7 +12,7 @@ use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::Problem;
 use scanbox_model::safe_devices::{Guarantee, Residency};
 use scanbox_model::space::{Rejection, Space};
-use scanbox_testing::covering::{NumbersTried, PARAMETERS, all_pairs, covering, divided};
+use scanbox_testing::covering::{NumbersTried, PARAMETERS, all_pairs, covering};
 use scanbox_testing::device::with_subgroups as device;
 use scanbox_testing::space::points_per_size;
 
@@ -123,32 +123,6 @@ fn the_covering_rows_are_few_and_have_every_pair() {
     assert_eq!(all_pairs(&rows), all_pairs(&all));
     assert!((12..=14).contains(&rows.len()), "{}: 12 are the fewest for 4 and 3 values", rows.len());
     assert_eq!(covering(&all), rows, "the same rows each time");
-}
-
-#[test]
-fn passes_have_every_value_each_and_every_pair_together() {
-    let [mut first, second]: [Vec<[usize; 3]>; 2] =
-        [2, 3].map(|sizes| (0..3 * 4 * sizes).map(|i| [i % 3, i / 3 % 4, i / 12]).collect());
-    first.retain(|row| row[0] != row[1]);
-    let passes = [first, second];
-    let found = divided::<3, 4>(&passes);
-    assert_eq!(all_pairs(&found.concat()), all_pairs(&passes.concat()));
-    for (rows, all) in found.iter().zip(&passes) {
-        let values = |rows: &[[usize; 3]]| -> BTreeSet<(usize, usize)> {
-            rows.iter().flat_map(|row| row.iter().copied().enumerate()).collect()
-        };
-        assert_eq!(values(rows), values(all));
-        assert!(rows.iter().all(|row| all.contains(row)), "a pass runs what it can");
-    }
-    assert!(found.iter().all(|rows| rows.len() < 12), "fewer than the 12 pairs of the first two: {found:?}");
-}
-
-#[test]
-fn no_pass_has_more_than_twice_as_much_to_do_as_another() {
-    let all: Vec<[usize; 3]> = (0..5 * 6 * 7).map(|i| [i % 5, i / 5 % 6, i / 30]).collect();
-    let counts: Vec<usize> = divided::<3, 4>(&[all.clone(), all.clone(), all]).iter().map(Vec::len).collect();
-    let [least, most] = [counts.iter().min(), counts.iter().max()].map(|count| *count.unwrap());
-    assert!(2 * least >= most, "{counts:?}");
 }
 
 /// The number that the sources give a name.

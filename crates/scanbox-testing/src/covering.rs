@@ -181,26 +181,6 @@ fn place_values(mut number: usize, counts: &Combination) -> Combination {
     })
 }
 
-/// Few rows for each of several passes, of those that each of them can run. The pass is one more parameter: each
-/// value is tried in every pass that has it, and each pair of values in some pass. `M` is `N` and one.
-pub fn divided<const N: usize, const M: usize>(passes: &[Vec<[usize; N]>]) -> Vec<Vec<[usize; N]>> {
-    let most = passes.iter().map(Vec::len).max().unwrap_or(0);
-    // Of rows with as many new pairs the first one is taken: passes take turns at having it.
-    let turns =
-        (0..most).flat_map(|turn| (0..passes.len()).map(move |place| (turn, (turn + place) % passes.len())));
-    let all: Vec<[usize; M]> = turns
-        .filter_map(|(turn, pass)| {
-            let row = passes[pass].get(turn)?;
-            Some(std::array::from_fn(|at| row.get(at).copied().unwrap_or(pass)))
-        })
-        .collect();
-    let mut divided = vec![Vec::new(); passes.len()];
-    for row in covering(&all) {
-        divided[row[N]].push(std::array::from_fn(|at| row[at]));
-    }
-    divided
-}
-
 /// All pairs of all rows.
 pub fn all_pairs<const N: usize>(rows: &[[usize; N]]) -> BTreeSet<(usize, usize, usize, usize)> {
     rows.iter().flat_map(pairs).collect()

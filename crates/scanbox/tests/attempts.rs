@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use crate::sweeps::{
-    ALL, Ended, Place, Rows, all_ok, children, ended, fault, faulty, signal, slow, wait, wait_until,
+    ALL, Ended, Held, Place, Rows, all_ok, children, ended, fault, faulty, signal, slow, wait, wait_until,
 };
 use rustix::process::Signal;
 use scanbox_model::csv_file;
@@ -208,8 +208,11 @@ fn attempts_that_are_killed_lose_what_was_in_flight() {
 fn two_attempts_may_be_alive() {
     let fleet = Fleet::new(&slow(20));
     let zombie = fleet.start_with_rows("a", &[], 2);
+    let held = Held::new(&zombie);
     let second = fleet.start_with_rows("b", &[], 2);
+    let held = [held, Held::new(&second)];
     let third = fleet.run("b2", &[], 0);
+    drop(held);
     for child in [zombie, second] {
         let ended = wait(child);
         assert_eq!(ended.code, Some(0), "{ended:?}");

@@ -7,7 +7,7 @@ use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use crate::sweeps::{
-    ALL, CONFIG, Place, children, ended, fault, faulty, is_alive, signal, slow, wait, wait_until,
+    ALL, CONFIG, Held, Place, children, ended, fault, faulty, is_alive, signal, slow, wait, wait_until,
 };
 use rustix::process::Signal;
 use scanbox_model::csv_file;
@@ -85,19 +85,18 @@ fn the_job_of_the_holder_is_told() {
 
 #[test]
 fn a_second_run_waits_on_request() {
-    // Slow enough that it still runs when the impatient one gives up, however busy the machine is.
-    let place = Place::in_memory(&slow(150));
+    let place = Place::in_memory(&slow(40));
     let child = place.start_with_rows(&[], 1);
+    let held = Held::new(&child);
     let waiting = start(&place, &["verify", CONFIG, "--sizes", "4096", "--wait"]);
     let impatient = start(&place, &["verify", CONFIG, "--sizes", "4096", "--wait", "1s"]);
     assert_eq!(wait(impatient).code, Some(4));
-    assert!(is_alive(child.id()));
+    drop(held);
     assert_eq!(wait(child).code, Some(0));
     let waited = wait(waiting);
     assert_eq!(waited.code, Some(0), "{waited:?}");
     assert!(waited.stderr.contains("waiting for it"), "{waited:?}");
     // The file of a sweep is waited for too.
-    place.script(&slow(40));
     std::fs::remove_file(place.file("csv")).unwrap();
     let child = place.start_with_rows(&[], 1);
     let second = place.sweep(&["--wait", "60s"]);
@@ -124,7 +123,12 @@ fn a_wait_can_be_ended() {
 fn rows_say_that_a_device_is_shared() {
     let place = Place::in_memory(&slow(60));
     let child = place.start_with_rows(&[], 2);
-    place.run(&[COMMANDS[0], &DEVICE, &["--share-device"]].concat(), 0);
+    let held = Held::new(&child);
+    let other = start(&place, &[COMMANDS[0], &["--share-device"]].concat());
+    let rows = || records(&place, "other.csv").len();
+    wait_until("rows", || place.folder().join("other.csv").exists() && rows() > 1);
+    drop(held);
+    assert_eq!(wait(other).code, Some(0));
     place.run(&[COMMANDS[3], &DEVICE, &["--share-device"]].concat(), 0);
     for file in ["other.csv", "bench.csv"] {
         assert!(records(&place, file).iter().all(|row| row.shared_device.0), "{file}");
@@ -138,7 +142,9 @@ fn rows_say_that_a_device_is_shared() {
     wait_until("rows", || {
         std::fs::read_to_string(place.folder().join("other.csv")).is_ok_and(|text| text.lines().count() > 1)
     });
+    let held = Held::new(&child);
     place.run(&[COMMANDS[2], &DEVICE].concat(), 4);
+    drop(held);
     assert_eq!(wait(child).code, Some(0));
 }
 
@@ -271,9 +277,10 @@ fn requests_beside_a_run_are_told() {
 /// Two names of one file are one file.
 #[test]
 fn a_link_to_rows_that_are_written_is_in_use() {
-    let place = Place::in_memory(&slow(150));
+    let place = Place::in_memory(&slow(30));
     let link = place.folder().join("link.csv");
     let child = place.start_with_rows(&[], 1);
+    let held = Held::new(&child);
     std::os::unix::fs::symlink("out/test.csv", &link).unwrap();
     std::fs::copy(place.file("meta.json"), place.folder().join("link.meta.json")).unwrap();
     for dry in [&[][..], &["--dry-run"]] {
@@ -281,6 +288,7 @@ fn a_link_to_rows_that_are_written_is_in_use() {
         let ended = place.run(&[&second, &DEVICE[..], dry].concat(), 4);
         assert!(ended.stderr.contains("is being written by another run"), "{dry:?}: {ended:?}");
     }
+    drop(held);
     assert_eq!(wait(child).code, Some(0));
     assert_eq!(place.rows().len(), ALL);
 }

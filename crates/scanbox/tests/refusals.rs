@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::sweeps::{ALL, CONFIG, Ended, Place, SPACE, ended, signal, slow, wait, wait_until};
+use crate::sweeps::{ALL, CONFIG, Ended, Held, Place, SPACE, ended, signal, slow, wait, wait_until};
 use rustix::process::Signal;
 use scanbox_model::csv_file;
 
@@ -149,9 +149,11 @@ fn a_dry_run_refuses_what_the_run_refuses_and_writes_nothing() {
         assert!(ended.stderr.contains("/proc") && ended.stderr.contains("--out"), "{dry:?}: {ended:?}");
     }
     // A file that another run writes to.
-    let place = Place::new(&slow(200));
+    let place = Place::new(&slow(30));
     let child = place.start_with_rows(&[], 1);
+    let held = Held::new(&child);
     let dry = place.sweep(&["--dry-run"]);
+    drop(held);
     assert!(signal(child.id(), Signal::INT));
     wait(child);
     assert_ne!(dry.code, Some(0), "{}", dry.stdout);

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::sweeps::{
-    ALL, CONFIG, Ended, Place, Rows, all_ok, assert_soon, ended, fault, faulty, signal, slow, wait,
+    ALL, CONFIG, Ended, Held, Place, Rows, all_ok, assert_soon, ended, fault, faulty, signal, slow, wait,
     wait_until,
 };
 use rustix::process::Signal;
@@ -200,7 +200,9 @@ fn another_sweep_on_the_same_file_says_who_holds_it() {
     let place = Place::new(&slow(30));
     let child = place.start_with_rows(&[], 1);
     let holder = format!("process {}", child.id());
+    let held = Held::new(&child);
     assert_ended(&place.sweep(&[]), 4, &["is being written by another run", &holder, "--wait", "--out"]);
+    drop(held);
     assert_ended(&wait(child), 0, &[]);
     assert_eq!(place.rows(), all_ok());
 }

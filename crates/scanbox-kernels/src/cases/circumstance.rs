@@ -20,8 +20,8 @@ pub enum Builds {
     /// The one that sweeps time, one that takes calls which that one does not, and one whose workgroups are late.
     #[default]
     All,
-    /// The one that sweeps time, alone: a third of what has to be compiled, which is most of what a verification on a
-    /// software device takes.
+    /// The one that sweeps time, alone: half or a third of what is compiled otherwise, which is most of what a
+    /// verification on a software device takes.
     Swept,
 }
 

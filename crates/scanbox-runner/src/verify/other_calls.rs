@@ -75,28 +75,26 @@ impl<E: From<Failure>> Verification<'_, E> {
         tally: &mut Tally,
     ) -> Result<(), Ended<E>> {
         let (device, circumstance) = (Arc::clone(self.session.backend.profile()), Circumstance::AcrossTheEnd);
-        let failed = |failure: Failure, n| Ended::because(&failure, &device, n, Some(circumstance));
-        let largest =
-            self.session.ready(&item.config, variant, max_n).map_err(|failure| failed(failure, max_n))?;
+        let failed = |failure: Failure| Ended::because(&failure, &device, max_n, Some(circumstance));
+        let largest = self.session.ready(&item.config, variant, max_n).map_err(failed)?;
         let ScratchContent::SelfTurning { epoch_bits } = largest.scratch.content else { return Ok(()) };
         let problem = &self.job.problem;
         let Some(calls) = Circumstance::across_the_end(&item.config, problem, max_n, epoch_bits, &device)
         else {
             return Ok(());
         };
-        self.scribble(circumstance.garbage(&largest)).map_err(|failure| failed(failure, max_n))?;
+        self.scribble(circumstance.garbage(&largest)).map_err(failed)?;
         for (n, turn) in calls {
-            let plan = self.session.ready(&item.config, variant, n);
-            if !self.call_elsewhere(plan.clone(), max_n, circumstance, tally)? {
+            let plan = self.session.ready(&item.config, variant, n).map_err(failed)?;
+            if !self.call_elsewhere(Ok(plan.clone()), max_n, circumstance, tally)? {
                 break;
             }
-            let Ok(plan) = plan else { break };
             let backend = &mut *self.session.backend;
             let left = left_behind::check(backend, &plan, Some(turn)).and_then(|_| match n < max_n {
                 true => left_behind::check_epochs(backend, &plan, turn),
                 false => Ok(()),
             });
-            left.map_err(|failure| failed(failure, max_n))?;
+            left.map_err(failed)?;
         }
         Ok(())
     }

@@ -17,7 +17,6 @@ use scanbox_model::problem::Problem;
 use scanbox_model::safe_devices::{Guarantee, SafeDevices};
 use scanbox_runner::backend::{Backend, ElementComparison};
 use scanbox_runner::vulkan::{self, Options, Vulkan};
-use scanbox_testing::covering::divided;
 use scanbox_testing::folder::copy_folder;
 
 use super::progress::hangs;
@@ -89,29 +88,6 @@ pub fn compiler_of_changed(changes: &[Change]) -> Compiler {
 
 fn cached(sources: Option<&Path>) -> Compiler {
     Compiler::new(sources, Some(Path::new(env!("CARGO_TARGET_TMPDIR")).join("spirv"))).unwrap()
-}
-
-/// The rows that this device runs: few that have every pair of what `rows_of` has of it.
-///
-/// A suite that runs on one driver with several sizes of subgroups (`SCANBOX_TEST_SUBGROUPS=4,8,16`) divides them
-/// among its passes ([`divided`]).
-pub fn own_rows<const N: usize, const M: usize>(
-    device: &DeviceProfile,
-    rows_of: impl Fn(&DeviceProfile) -> Vec<[usize; N]>,
-) -> Vec<[usize; N]> {
-    let own = device.subgroup_size;
-    let listed = std::env::var("SCANBOX_TEST_SUBGROUPS").unwrap_or_else(|_| own.to_string());
-    let sizes: Vec<u32> = listed.split(',').map(|size| size.parse().unwrap()).collect();
-    let pass = sizes.iter().position(|&size| size == own);
-    let pass = pass.unwrap_or_else(|| panic!("subgroups of {own} are not among {listed}"));
-    let of_size = |&size: &u32| DeviceProfile {
-        subgroup_size: size,
-        min_subgroup_size: size,
-        max_subgroup_size: size,
-        ..device.clone()
-    };
-    let all: Vec<_> = sizes.iter().map(|size| rows_of(&of_size(size))).collect();
-    divided::<N, M>(&all).swap_remove(pass)
 }
 
 /// The builds of one of the rows of a table that are verified. A software device takes most of its time to compile,

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
-use super::harness::{self, Bench, compiler, own_rows};
+use super::harness::{self, Bench, compiler};
 use super::progress::hangs;
 use scanbox_kernels::cases::{CaseRequest, CaseSelection, Item, Pattern};
 use scanbox_kernels::catalog::{self, Variant};
@@ -18,6 +18,7 @@ use scanbox_model::record::Status;
 use scanbox_model::space::Space;
 use scanbox_runner::backend::{Backend, Failure};
 use scanbox_runner::verify::{self, VerifyEvent, VerifyJob};
+use scanbox_testing::covering::covering;
 
 const PROBLEMS: &str = include_str!("../../../../configs/problems.toml");
 
@@ -138,8 +139,7 @@ fn every_pair_of_problem_and_stage_is_right() {
     let profile = bench.device().profile().clone();
     let (device, compiler) = bench.parts();
     let all = all_rows(&profile);
-    let rows =
-        own_rows::<PARAMETERS, { PARAMETERS + 1 }>(&profile, |device| all_rows(device).into_keys().collect());
+    let rows = covering(&all.keys().copied().collect::<Vec<_>>());
     assert!(rows.len() > 12, "{} rows", rows.len());
     // All pipelines at once, so that no core waits for another one.
     let of_user = |problem: &Problem| {

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use super::harness::{self, Bench, compiler, own_rows};
+use super::harness::{self, Bench, compiler};
 use super::progress::hangs;
 use scanbox_kernels::cases::{Builds, CaseRequest, CaseSelection, Item, Pattern};
 use scanbox_kernels::catalog::{self, Variant};
@@ -18,7 +18,7 @@ use scanbox_model::problem::Problem;
 use scanbox_model::record::Status;
 use scanbox_runner::backend::{Backend, Failure};
 use scanbox_runner::verify::{self, ItemVerdict, Tally, VerifyEvent, VerifyJob};
-use scanbox_testing::covering::{Combination, NumbersTried, PARAMETERS};
+use scanbox_testing::covering::{Combination, NumbersTried, covering};
 
 /// Drivers that compile for a CPU take a minute for the largest tiles, and for raking with many subgroups per lane,
 /// which is all unrolled; these tests have to end.
@@ -148,12 +148,8 @@ fn profile() -> Option<DeviceProfile> {
 #[test]
 fn every_pair_of_parameter_values_is_right() {
     let Some(device) = profile() else { return };
-    let configs_of =
-        |device: &DeviceProfile| configs(device).into_iter().collect::<BTreeMap<Combination, Config>>();
-    let configs = configs_of(&device);
-    let rows = own_rows::<PARAMETERS, { PARAMETERS + 1 }>(&device, |device| {
-        configs_of(device).into_keys().collect()
-    });
+    let configs: BTreeMap<Combination, Config> = configs(&device).into_iter().collect();
+    let rows = covering(&configs.keys().copied().collect::<Vec<_>>());
     assert!(rows.len() < 100, "{} rows", rows.len());
     for builds in [Builds::All, Builds::Swept] {
         let rows = rows.iter().map(|values| configs[values]).enumerate();

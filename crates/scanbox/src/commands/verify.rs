@@ -47,7 +47,7 @@ const BUILDS: &[HelpWord<Builds>] = &[
         "The one that sweeps time, one that takes other calls, and one whose workgroups are late",
         Builds::All,
     ),
-    ("swept", "The one that sweeps time, alone: a third as much is compiled", Builds::Swept),
+    ("swept", "The one that sweeps time, alone: half or a third as much is compiled", Builds::Swept),
 ];
 
 /// Arguments of `scanbox verify`.

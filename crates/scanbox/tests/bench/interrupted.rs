@@ -7,7 +7,7 @@ use rustix::process::Signal;
 use scanbox_model::csv_file;
 
 use super::{bench, command, rows};
-use crate::sweeps::{CONFIG, Place, signal, slow, wait, wait_until};
+use crate::sweeps::{CONFIG, Held, Place, signal, slow, wait, wait_until};
 
 #[test]
 fn an_interrupted_run_keeps_its_rows_beside_those_before() {
@@ -47,10 +47,12 @@ fn another_run_on_the_same_file_leaves_it_alone() {
     let child = first.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let partial = place.folder().join("bench.csv.partial");
     wait_until("rows", || fs::read_to_string(&partial).is_ok_and(|csv| csv.lines().count() > 1));
+    let held = Held::new(&child);
     let second = bench(&place, &[CONFIG, "--sizes", "2^10", "--rounds", "1", "--share-device"], 4);
     for part in ["bench.csv is being written by another run", "--wait", "--out"] {
         assert!(second.stderr.contains(part), "no `{part}` in {}", second.stderr);
     }
+    drop(held);
     let ended = wait(child);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     assert!(rows(&place).iter().any(|row| row.n_elements == 4096));

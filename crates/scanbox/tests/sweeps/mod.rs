@@ -216,6 +216,25 @@ pub fn signal(pid: u32, signal: rustix::process::Signal) -> bool {
     rustix::process::kill_process(pid, signal).is_ok()
 }
 
+/// A process that stands still until this is dropped: what has to come while it runs does, however busy the machine is.
+#[must_use]
+pub struct Held(u32);
+
+impl Held {
+    #[track_caller]
+    pub fn new(child: &Child) -> Self {
+        let pid = child.id();
+        assert!(signal(pid, rustix::process::Signal::STOP) && is_alive(pid), "it has ended");
+        Self(pid)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        signal(self.0, rustix::process::Signal::CONT);
+    }
+}
+
 /// The processes that a process has started and that have not ended.
 pub fn children(pid: u32) -> BTreeSet<u32> {
     processes().into_iter().filter(|process| process.parent == pid).map(|process| process.pid).collect()
