@@ -165,7 +165,7 @@ fn run(workers: &[Vec<Step>], log: &mut Log, stop: &AtomicBool) -> anyhow::Resul
     let limits = RunLimits { stop, deadline: None };
     log.left = ["a", "b"].map(str::to_owned).into();
     let worker = command.start(&limits)?;
-    Supervision { command, timeout: Duration::from_millis(800), limits }.run(worker, log)
+    Supervision { command, timeout: Duration::from_secs(3), limits }.run(worker, log)
 }
 
 #[track_caller]

@@ -135,7 +135,7 @@ fn kill(child: Child) {
 
 #[test]
 fn the_next_attempt_goes_on_with_what_the_last_one_published() {
-    let fleet = Fleet::new(&slow(30));
+    let fleet = Fleet::new(&slow(100));
     // The limit of the first one, on one node.
     let child = fleet.start_with_rows("a", &[], 3);
     signal(child.id(), Signal::TERM);
@@ -174,7 +174,7 @@ fn the_next_attempt_goes_on_with_what_the_last_one_published() {
 #[test]
 fn attempts_that_are_killed_lose_what_was_in_flight() {
     // The node lives: its disk has what was not published yet.
-    let fleet = Fleet::new(&slow(60));
+    let fleet = Fleet::new(&slow(100));
     let child = fleet.start("a", &["--publish-every", "1h"]);
     let folders =
         || fs::read_dir(fleet.scratch("a")).into_iter().flatten().flatten().map(|entry| entry.path());
@@ -185,13 +185,14 @@ fn attempts_that_are_killed_lose_what_was_in_flight() {
     // A busy machine has published some when it told that the run had begun.
     wait_until("rows that are not published", || rows() > fleet.points().len() + 5);
     kill(child);
+    fleet.place.script("");
     let next = fleet.run("a", &[], 0);
     assert!(next.stderr.contains("an attempt died here; its rows are published now"), "{next:?}");
     assert_eq!((fleet.points(), fleet.measured()), (all_ok(), ALL));
     assert_eq!(fleet.published(".csv").len(), 2);
     assert_eq!(folders().filter(|path| path.is_dir()).count(), 0);
     // The node is lost, at several moments.
-    let fleet = Fleet::new(&slow(20));
+    let fleet = Fleet::new(&slow(100));
     for node in ["a", "b", "c", "d"] {
         let child = fleet.start_with_rows(node, &[], 2);
         kill(child);
@@ -199,6 +200,7 @@ fn attempts_that_are_killed_lose_what_was_in_flight() {
     }
     let before = fleet.points().len();
     assert_eq!(fleet.measured(), before, "nothing is measured twice");
+    fleet.place.script("");
     fleet.run("e", &[], 0);
     assert_eq!((fleet.points(), fleet.measured()), (all_ok(), ALL));
 }
@@ -206,7 +208,7 @@ fn attempts_that_are_killed_lose_what_was_in_flight() {
 /// A network that was cut: both go on, and whoever comes first, nobody fails and nothing is lost.
 #[test]
 fn two_attempts_may_be_alive() {
-    let fleet = Fleet::new(&slow(20));
+    let fleet = Fleet::new(&slow(40));
     let zombie = fleet.start_with_rows("a", &[], 2);
     let held = Held::new(&zombie);
     let second = fleet.start_with_rows("b", &[], 2);
@@ -310,7 +312,7 @@ fn elsewhere(journal: &Path, node: &str) {
 #[test]
 fn attempts_without_progress_end() {
     let stuck = "[[fault]]\nkind = \"hang\"\nconfig = \"load\"\n";
-    let budget = ["--budget", "700ms"];
+    let budget = ["--budget", "2s"];
     let check_last = |ended: &Ended| {
         assert!(ended.stderr.contains("3 runs in a row have ended before their first row"), "{ended:?}");
         assert!(ended.stderr.contains("--cache"), "{ended:?}");

@@ -291,7 +291,7 @@ fn in_flight(place: &Place, pid: u32, run: usize) -> u32 {
 /// request.
 #[test]
 fn a_worker_does_not_listen_to_signals_of_its_supervisor() {
-    let place = Place::in_memory(&slow(40));
+    let place = Place::in_memory(&slow(100));
     let child = place.start_with_rows(&[], 3);
     for kind in [Signal::TERM, Signal::INT, Signal::HUP, Signal::TERM] {
         let workers = children(child.id());

@@ -1,10 +1,10 @@
 //! One run at a time on a device: the second one says who has it and ends with 4, waits, or shares it on purpose.
 #![cfg(target_os = "linux")]
 
+use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
-use std::time::Duration;
 
 use crate::sweeps::{
     ALL, CONFIG, Held, Place, children, ended, fault, faulty, is_alive, signal, slow, wait, wait_until,
@@ -60,7 +60,7 @@ fn a_second_run_says_who_has_the_device() {
         0,
     );
     // Another device is another device.
-    std::fs::write(place.folder().join("second.toml"), "").unwrap();
+    fs::write(place.folder().join("second.toml"), "").unwrap();
     place.run(&["verify", CONFIG, "--sizes", "4096", "--device", "replay:second.toml"], 0);
     assert!(signal(child.id(), Signal::TERM));
     assert_eq!(wait(child).code, Some(4));
@@ -97,7 +97,7 @@ fn a_second_run_waits_on_request() {
     assert_eq!(waited.code, Some(0), "{waited:?}");
     assert!(waited.stderr.contains("waiting for it"), "{waited:?}");
     // The file of a sweep is waited for too.
-    std::fs::remove_file(place.file("csv")).unwrap();
+    fs::remove_file(place.file("csv")).unwrap();
     let child = place.start_with_rows(&[], 1);
     let second = place.sweep(&["--wait", "60s"]);
     assert_eq!((wait(child).code, second.code), (Some(0), Some(0)), "{second:?}");
@@ -108,9 +108,12 @@ fn a_second_run_waits_on_request() {
 fn a_wait_can_be_ended() {
     let place = Place::in_memory(&fault("hang"));
     let child = place.start_with_rows(&["--timeout", "60s"], 1);
-    let waiting = start(&place, &["verify", CONFIG, "--sizes", "64", "--wait"]);
-    std::thread::sleep(Duration::from_millis(1500));
-    assert!(children(waiting.id()).is_empty(), "who waits has no worker");
+    let said = place.folder().join("said");
+    let mut waiting = place.scanbox(&[&["verify", CONFIG, "--sizes", "64", "--wait"], &DEVICE[..]].concat());
+    let waiting = waiting.stdout(Stdio::null()).stderr(fs::File::create(&said).unwrap()).spawn().unwrap();
+    wait_until("a run that waits", || fs::read_to_string(&said).unwrap().contains("waiting for it"));
+    // The one that told which device it is ends.
+    wait_until("that who waits has no worker", || children(waiting.id()).is_empty());
     signal(waiting.id(), Signal::TERM);
     assert_eq!(wait(waiting).code, Some(4));
     let budget = start(&place, &["verify", CONFIG, "--sizes", "64", "--wait", "--budget", "1s"]);
@@ -137,10 +140,10 @@ fn rows_say_that_a_device_is_shared() {
     let shared = place.records().iter().filter(|row| row.shared_device.0).count();
     assert!((1..ALL).contains(&shared), "who is disturbed says so, as long as it is: {shared} of {ALL}");
     // Who comes while it is shared, and does not want that, is refused.
-    std::fs::remove_file(place.folder().join("other.csv")).unwrap();
+    fs::remove_file(place.folder().join("other.csv")).unwrap();
     let child = start(&place, &[COMMANDS[0], &["--share-device"]].concat());
     wait_until("rows", || {
-        std::fs::read_to_string(place.folder().join("other.csv")).is_ok_and(|text| text.lines().count() > 1)
+        fs::read_to_string(place.folder().join("other.csv")).is_ok_and(|text| text.lines().count() > 1)
     });
     let held = Held::new(&child);
     place.run(&[COMMANDS[2], &DEVICE].concat(), 4);
@@ -170,14 +173,14 @@ fn a_run_that_was_killed_leaves_the_device_to_the_next() {
 /// What the workers of a place hold.
 fn lock_of_workers(place: &Place) -> PathBuf {
     let locks = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("locks");
-    let script = std::fs::canonicalize(place.folder().join("replay.toml")).unwrap();
+    let script = fs::canonicalize(place.folder().join("replay.toml")).unwrap();
     let part: String = script
         .display()
         .to_string()
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' })
         .collect();
-    let mut files = std::fs::read_dir(locks).unwrap().flatten().map(|file| file.path());
+    let mut files = fs::read_dir(locks).unwrap().flatten().map(|file| file.path());
     let of_workers = |path: &PathBuf| {
         let path = path.display().to_string();
         path.contains(&part) && path.ends_with(".workers.lock")
@@ -191,7 +194,7 @@ fn a_worker_that_is_left_keeps_the_device() {
     let place = Place::in_memory(&fault("hang"));
     let child = place.start_with_rows(&["--timeout", "60s"], 1);
     // Somebody holds what workers hold, as one does that nothing can end.
-    let file = std::fs::File::open(lock_of_workers(&place)).unwrap();
+    let file = fs::File::open(lock_of_workers(&place)).unwrap();
     file.lock_shared().unwrap();
     signal(child.id(), Signal::KILL);
     wait(child);
@@ -214,12 +217,12 @@ fn the_worker_that_is_stuck_is_named() {
     let child = place.start(&["--timeout", "2s"]);
     let (config, n) = faulty();
     wait_until("the config that hangs", || {
-        let journal = std::fs::read_to_string(place.file("journal")).unwrap_or_default();
+        let journal = fs::read_to_string(place.file("journal")).unwrap_or_default();
         journal.ends_with(&format!("start {config} {n}\n"))
     });
     // This process stands for the worker that does not end: it has said so, and holds what workers hold.
     let path = lock_of_workers(&place);
-    let mut file = std::fs::File::options().append(true).open(path).unwrap();
+    let mut file = fs::File::options().append(true).open(path).unwrap();
     file.lock_shared().unwrap();
     let host = rustix::system::uname();
     let host = host.nodename().to_string_lossy();
@@ -227,7 +230,7 @@ fn the_worker_that_is_stuck_is_named() {
         format!("process {} is a worker on {host}, since 2026-01-01T00:00:00Z: stuck", std::process::id());
     writeln!(file, "{stuck}").unwrap();
     wait_until("rows of the next worker", || {
-        let journal = std::fs::read_to_string(place.file("journal")).unwrap_or_default();
+        let journal = fs::read_to_string(place.file("journal")).unwrap_or_default();
         journal.lines().skip_while(|line| !line.starts_with("ended")).count() > 2
     });
     let last = *children(child.id()).first().unwrap();
@@ -265,8 +268,8 @@ fn requests_beside_a_run_are_told() {
     let alone = wait(serve(&place));
     assert_eq!((alone.code, alone.stderr.as_str()), (Some(0), ""), "{alone:?}");
     place.script("");
-    std::fs::copy(place.file("csv"), place.folder().join("base.csv")).unwrap();
-    std::fs::copy(place.file("meta.json"), place.folder().join("base.meta.json")).unwrap();
+    fs::copy(place.file("csv"), place.folder().join("base.csv")).unwrap();
+    fs::copy(place.file("meta.json"), place.folder().join("base.meta.json")).unwrap();
     let program = assert_cmd::cargo::cargo_bin("scanbox");
     let rerun =
         ["rerun", "base.csv", "out/test.csv", "--program", program.to_str().unwrap(), "--out", "pairs.csv"];
@@ -282,7 +285,7 @@ fn a_link_to_rows_that_are_written_is_in_use() {
     let child = place.start_with_rows(&[], 1);
     let held = Held::new(&child);
     std::os::unix::fs::symlink("out/test.csv", &link).unwrap();
-    std::fs::copy(place.file("meta.json"), place.folder().join("link.meta.json")).unwrap();
+    fs::copy(place.file("meta.json"), place.folder().join("link.meta.json")).unwrap();
     for dry in [&[][..], &["--dry-run"]] {
         let second = ["sweep", "--space", "space.toml", "--out", "link.csv", "--share-device"];
         let ended = place.run(&[&second, &DEVICE[..], dry].concat(), 4);

@@ -320,7 +320,7 @@ fn what_is_printed_can_be_pasted() {
         ended(shell.output().unwrap())
     };
     // Interrupted: what it says goes on.
-    place.script(&slow(100));
+    place.script(&slow(300));
     let mut command = place.scanbox(&sweep);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     wait_until("rows", || {

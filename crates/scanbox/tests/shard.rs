@@ -153,9 +153,9 @@ fn shards_that_are_swept_one_by_one_are_the_sweep() {
 
 #[test]
 fn a_shard_that_ended_early_goes_on() {
-    let place = Place::in_memory("wall_ms_per_config = 30\n");
+    let place = Place::in_memory("wall_ms_per_config = 100\n");
     let args = ["--shard", "1/3"];
-    let first = place.run(&sweep("out/test.csv", &[&args[..], &["--budget", "300ms"]].concat()), 4);
+    let first = place.run(&sweep("out/test.csv", &[&args[..], &["--budget", "2s"]].concat()), 4);
     assert!(first.stdout.contains("to continue, run:"), "{}", first.stdout);
     place.script("");
     place.run(&sweep("out/test.csv", &args), 0);
@@ -348,10 +348,10 @@ fn parted_units(records: Vec<Record>) -> (Vec<Record>, usize) {
 
 #[test]
 fn a_shard_with_anchors_goes_on_wherever_it_was_stopped() {
-    let place = Place::in_memory("wall_ms_per_config = 10\n");
+    let place = Place::in_memory("wall_ms_per_config = 60\n");
     let mut runs = 0;
     loop {
-        let args = by_pipeline("1/2", &["--budget", "700ms"]);
+        let args = by_pipeline("1/2", &["--budget", "3s"]);
         let ended = place.sweep(&args);
         runs += 1;
         match ended.code {

@@ -84,18 +84,19 @@ fn a_budget_whose_end_has_been_leaves_all_to_the_next_run() {
 
 #[test]
 fn a_budget_ends_a_run_and_the_next_one_goes_on() {
-    let place = Place::new(&slow(20));
+    // All of them take longer than a run, and a run longer than a busy machine to start one.
+    let place = Place::new(&slow(60));
     let mut runs = 0;
     let mut rows_before = 0;
     loop {
-        let ended = place.sweep(&["--budget", "1200ms"]);
+        let ended = place.sweep(&["--budget", "3s"]);
         let rows = place.rows().len();
         runs += 1;
         // A table without a row says nothing.
         assert_eq!(ended.stdout.contains("best config"), rows > 0, "{}", ended.stdout);
         if ended.code == Some(0) {
             assert_eq!(rows, ALL);
-            let again = place.sweep(&["--budget", "1200ms"]);
+            let again = place.sweep(&["--budget", "3s"]);
             for part in
                 ["nothing was left to measure; these times are of 2", "--out out/test.2.csv", "compare "]
             {
@@ -138,7 +139,7 @@ fn a_budget_begins_with_what_led_elsewhere() {
 #[test]
 fn the_first_signal_stops_a_sweep_in_good_order() {
     for kind in [Signal::INT, Signal::TERM] {
-        let place = Place::new(&slow(30));
+        let place = Place::new(&slow(100));
         let child = place.start_with_rows(&[], 3);
         assert!(signal(child.id(), kind));
         let ended = wait(child);
@@ -261,7 +262,7 @@ fn a_changed_origin_is_refused_by_name() {
 
 #[test]
 fn another_unit_of_the_same_model_is_accepted_on_request() {
-    let place = Place::new(&slow(30));
+    let place = Place::new(&slow(100));
     let child = place.start_with_rows(&[], 3);
     assert!(signal(child.id(), Signal::TERM));
     assert_ended(&wait(child), 4, &[]);

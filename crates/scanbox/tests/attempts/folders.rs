@@ -154,7 +154,7 @@ fn what_is_published_outlives_the_files_of_the_node() {
     let empty = |path: PathBuf| fs::write(path, "").unwrap();
     let check = |dies: bool, damage: &dyn Fn(&Path), told: &str| {
         // A config that ends its worker, so that there is a journal, and time enough for the damage.
-        let fleet = Fleet::new(&format!("{}{}", slow(30), fault("crash")));
+        let fleet = Fleet::new(&format!("{}{}", slow(60), fault("crash")));
         let child = fleet.start("a", &["--publish-every", "20ms"]);
         wait_until("rows and blame", || {
             fleet.points().len() > 2
@@ -242,7 +242,7 @@ fn attempts_of_something_else_are_refused() {
 /// A scratch folder such as `/tmp` is everybody's: what others put there is not published in this user's name.
 #[test]
 fn folders_of_others_are_not_taken_home() {
-    let fleet = Fleet::new(&slow(30));
+    let fleet = Fleet::new(&slow(100));
     let child = fleet.start("a", &["--publish-every", "1h"]);
     let left = fleet.rows_on_node("a");
     kill(child);

@@ -106,7 +106,7 @@ fn a_share_without_locks_needs_none() {
 
 #[test]
 fn a_share_that_fills_up_is_told_and_tried_again() {
-    let fleet = Fleet::new(&slow(30));
+    let fleet = Fleet::new(&slow(60));
     shim(&fleet);
     let full = fleet.place.folder().join("full");
     let log = fleet.place.folder().join("log");
@@ -164,7 +164,7 @@ fn a_share_that_stays_full_leaves_the_rows_on_the_node() {
 #[test]
 fn a_node_without_locks_publishes_what_an_attempt_left_that_died() {
     for errno in ["37", "38", "95"] {
-        let fleet = Fleet::new(&slow(30));
+        let fleet = Fleet::new(&slow(60));
         shim(&fleet);
         let run = |args: &[&str]| {
             let mut command = command(&fleet, "a", args);

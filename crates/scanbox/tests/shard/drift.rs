@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn a_unit_that_does_not_keep_its_speed_is_told() {
-    let place = Place::in_memory(&slow(20));
+    let place = Place::in_memory(&slow(60));
     let child = place.start(&by_pipeline("0/2", &[]));
     wait_until("the anchors of the middle", || {
         fs::read_to_string(place.file("csv")).is_ok_and(|csv| csv.contains(Selection::AnchorMiddle.word()))
