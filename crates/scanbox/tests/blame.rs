@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::sweeps::{
     ALL, CONFIG, Ended, Place, all_ok, assert_soon, children, ended, fault, faulty, signal, slow, wait,
-    wait_until,
+    wait_for_rows, wait_until,
 };
 use rustix::process::Signal;
 use scanbox_model::record::Status;
@@ -270,7 +270,7 @@ fn a_run_that_ignores_the_end_of_its_terminal_goes_on() {
     command.envs(sweep.get_envs().filter_map(|(name, value)| Some((name, value?))));
     let piped = Stdio::piped;
     let child = command.current_dir(place.folder()).stdout(piped()).stderr(piped()).spawn().unwrap();
-    wait_until("rows", || fs::read_to_string(place.file("csv")).is_ok_and(|csv| csv.lines().count() > 2));
+    wait_for_rows(&place.file("csv"), 2);
     assert!(signal(child.id(), Signal::HUP));
     let ended = wait(child);
     assert_eq!((ended.code, place.rows()), (Some(0), all_ok()), "{ended:?}");

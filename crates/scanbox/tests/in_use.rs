@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use std::process::{Child, Stdio};
 
 use crate::sweeps::{
-    ALL, CONFIG, Held, Place, children, ended, fault, faulty, is_alive, signal, slow, wait, wait_until,
+    ALL, CONFIG, Held, Place, children, ended, fault, faulty, is_alive, signal, slow, wait, wait_for_rows,
+    wait_until,
 };
 use rustix::process::Signal;
 use scanbox_model::csv_file;
@@ -128,8 +129,7 @@ fn rows_say_that_a_device_is_shared() {
     let child = place.start_with_rows(&[], 2);
     let held = Held::new(&child);
     let other = start(&place, &[COMMANDS[0], &["--share-device"]].concat());
-    let rows = || records(&place, "other.csv").len();
-    wait_until("rows", || place.folder().join("other.csv").exists() && rows() > 1);
+    wait_for_rows(&place.folder().join("other.csv"), 1);
     drop(held);
     assert_eq!(wait(other).code, Some(0));
     place.run(&[COMMANDS[3], &DEVICE, &["--share-device"]].concat(), 0);
@@ -142,9 +142,7 @@ fn rows_say_that_a_device_is_shared() {
     // Who comes while it is shared, and does not want that, is refused.
     fs::remove_file(place.folder().join("other.csv")).unwrap();
     let child = start(&place, &[COMMANDS[0], &["--share-device"]].concat());
-    wait_until("rows", || {
-        fs::read_to_string(place.folder().join("other.csv")).is_ok_and(|text| text.lines().count() > 1)
-    });
+    wait_for_rows(&place.folder().join("other.csv"), 1);
     let held = Held::new(&child);
     place.run(&[COMMANDS[2], &DEVICE].concat(), 4);
     drop(held);

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::sweeps::{ALL, CONFIG, Ended, Held, Place, SPACE, ended, signal, slow, wait, wait_until};
+use crate::sweeps::{ALL, CONFIG, Ended, Held, Place, SPACE, ended, signal, slow, wait, wait_for_rows};
 use rustix::process::Signal;
 use scanbox_model::csv_file;
 
@@ -323,9 +323,7 @@ fn what_is_printed_can_be_pasted() {
     place.script(&slow(300));
     let mut command = place.scanbox(&sweep);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    wait_until("rows", || {
-        fs::read_to_string(place.folder().join(name)).is_ok_and(|csv| csv.lines().count() > 2)
-    });
+    wait_for_rows(&place.folder().join(name), 2);
     assert!(signal(child.id(), Signal::INT));
     let interrupted = wait(child);
     assert_eq!(interrupted.code, Some(4), "{}", interrupted.stderr);

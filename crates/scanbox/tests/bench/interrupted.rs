@@ -1,13 +1,12 @@
 //! A benchmark that ends early, or beside another one, and what of its rows stays.
 
-use std::fs;
 use std::process::Stdio;
 
 use rustix::process::Signal;
 use scanbox_model::csv_file;
 
 use super::{bench, command, rows};
-use crate::sweeps::{CONFIG, Held, Place, signal, slow, wait, wait_until};
+use crate::sweeps::{CONFIG, Held, Place, signal, slow, wait, wait_for_rows};
 
 #[test]
 fn an_interrupted_run_keeps_its_rows_beside_those_before() {
@@ -18,7 +17,7 @@ fn an_interrupted_run_keeps_its_rows_beside_those_before() {
     let mut command = command(&place, &[CONFIG, "--sizes", "2^10..2^16"]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let partial = place.folder().join("bench.csv.partial");
-    wait_until("rows", || fs::read_to_string(&partial).is_ok_and(|csv| csv.lines().count() > 1));
+    wait_for_rows(&partial, 1);
     assert!(signal(child.id(), Signal::INT));
     let ended = wait(child);
     assert_eq!(ended.code, Some(4), "{}", ended.stderr);
@@ -46,7 +45,7 @@ fn another_run_on_the_same_file_leaves_it_alone() {
     let mut first = command(&place, &[CONFIG, "--sizes", "2^10,2^12", "--rounds", "3", "--share-device"]);
     let child = first.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let partial = place.folder().join("bench.csv.partial");
-    wait_until("rows", || fs::read_to_string(&partial).is_ok_and(|csv| csv.lines().count() > 1));
+    wait_for_rows(&partial, 1);
     let held = Held::new(&child);
     let second = bench(&place, &[CONFIG, "--sizes", "2^10", "--rounds", "1", "--share-device"], 4);
     for part in ["bench.csv is being written by another run", "--wait", "--out"] {

@@ -124,9 +124,7 @@ impl Place {
     /// Starts a sweep and waits until it has written so many rows.
     pub fn start_with_rows(&self, args: &[&str], rows: usize) -> Child {
         let child = self.start(args);
-        wait_until("rows", || {
-            fs::read_to_string(self.file("csv")).is_ok_and(|csv| csv.lines().count() > rows)
-        });
+        wait_for_rows(&self.file("csv"), rows);
         child
     }
 
@@ -200,6 +198,12 @@ pub fn wait_until(what: &str, mut happened: impl FnMut() -> bool) {
         assert!(Instant::now() < deadline, "waited in vain for {what}");
         std::thread::sleep(Duration::from_millis(2));
     }
+}
+
+/// Waits until a file of rows has so many of them.
+#[track_caller]
+pub fn wait_for_rows(path: &Path, rows: usize) {
+    wait_until("rows", || fs::read_to_string(path).is_ok_and(|csv| csv.lines().count() > rows));
 }
 
 /// Sees that something happened at once. A busy machine takes its time, too: what nothing ends takes three times as
