@@ -18,6 +18,8 @@ use crate::wgsl::WgslSources;
 mod apart;
 mod config_source;
 mod flat;
+mod instructions;
+mod memory_order;
 mod probes;
 mod purity;
 #[cfg(not(target_family = "wasm"))]
@@ -36,7 +38,8 @@ const ENDINGS: [&str; 3] = ["glsl", "comp", "wgsl"];
 /// The first word of every SPIR-V module.
 const SPIRV_MAGIC: u32 = 0x0723_0203;
 /// Goes into the key of the cache: change it when the options below change.
-const OPTIONS: &str = "vulkan1.3, optimize for performance, warnings are errors, late subgroups apart";
+const OPTIONS: &str =
+    "vulkan1.3, optimize for performance, warnings are errors, late subgroups apart, memory order is checked";
 
 /// Why there is no SPIR-V.
 #[derive(Debug, thiserror::Error)]
@@ -180,6 +183,9 @@ impl Compiler {
 
     fn compile_uncached(&self, shader: &Shader) -> Result<Vec<u32>, CompileError> {
         let words = self.with_text(shader, tools::spirv)?;
+        if let Some(wrong) = memory_order::unordered(&words) {
+            return Err(failed(shader, &wrong));
+        }
         let is_late = shader.defines.iter().any(|(name, value)| (*name, *value) == ("LATE", 1));
         Ok(if is_late { apart::subgroups_apart(&words) } else { words })
     }

@@ -6,6 +6,7 @@ mod cases;
 mod compile;
 mod dependencies;
 mod memory;
+mod memory_order;
 mod needs;
 mod operands;
 mod operators;

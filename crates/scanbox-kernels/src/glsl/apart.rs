@@ -6,6 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::instructions::{HEADER, code_of, instructions};
+
 /// Numbers of instructions and operands in SPIR-V.
 mod spirv {
     pub const TYPE_POINTER: u16 = 32;
@@ -27,8 +29,7 @@ mod spirv {
     pub const MAKE_VISIBLE: u32 = 0x4000;
 }
 
-/// Words of the header, and which of them says how many names there are.
-const HEADER: usize = 5;
+/// The word of the header that says how many names there are.
 const BOUND: usize = 3;
 
 /// The module with barriers that make what is shared available and visible, and accesses that do not.
@@ -38,7 +39,7 @@ pub(super) fn subgroups_apart(words: &[u32]) -> Vec<u32> {
     let mut shared = BTreeSet::new();
     let mut constants = BTreeMap::new();
     for one in &all {
-        match (one[0] as u16, &one[1..]) {
+        match (code_of(one), &one[1..]) {
             (spirv::TYPE_POINTER, [name, spirv::WORKGROUP, ..]) => {
                 pointers.insert(*name);
             }
@@ -55,10 +56,10 @@ pub(super) fn subgroups_apart(words: &[u32]) -> Vec<u32> {
     let mut made = words[..HEADER].to_vec();
     let mut full = BTreeMap::new();
     for one in &all {
-        if one[0] as u16 == spirv::FUNCTION && full.is_empty() {
+        if code_of(one) == spirv::FUNCTION && full.is_empty() {
             full = full_semantics(&all, &constants, &mut made);
         }
-        match (one[0] as u16, &one[1..]) {
+        match (code_of(one), &one[1..]) {
             (spirv::LOAD, [_, _, pointer, ..]) if shared.contains(pointer) => push_plain(&mut made, one, 4),
             (spirv::STORE, [pointer, ..]) if shared.contains(pointer) => push_plain(&mut made, one, 3),
             (spirv::CONTROL_BARRIER | spirv::MEMORY_BARRIER, [.., semantics]) => {
@@ -71,19 +72,6 @@ pub(super) fn subgroups_apart(words: &[u32]) -> Vec<u32> {
     made
 }
 
-/// The instructions of a module, each with its first word.
-fn instructions(words: &[u32]) -> Vec<&[u32]> {
-    let mut rest = words.get(HEADER..).unwrap_or_default();
-    let mut found = Vec::new();
-    while let Some((one, behind)) =
-        rest.first().and_then(|first| rest.split_at_checked(((first >> 16) as usize).max(1)))
-    {
-        found.push(one);
-        rest = behind;
-    }
-    found
-}
-
 /// Declares what the semantics of barriers become, and returns it by what they are.
 fn full_semantics(
     all: &[&[u32]],
@@ -92,7 +80,7 @@ fn full_semantics(
 ) -> BTreeMap<u32, u32> {
     let mut full = BTreeMap::new();
     for one in all {
-        let (spirv::CONTROL_BARRIER | spirv::MEMORY_BARRIER, Some(semantics)) = (one[0] as u16, one.last())
+        let (spirv::CONTROL_BARRIER | spirv::MEMORY_BARRIER, Some(semantics)) = (code_of(one), one.last())
         else {
             continue;
         };
@@ -122,15 +110,8 @@ fn push_plain(made: &mut Vec<u32>, one: &[u32], place: usize) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::instructions::written::{instruction, module};
     use super::subgroups_apart;
-
-    fn instruction(code: u32, operands: &[u32]) -> Vec<u32> {
-        [&[(operands.len() as u32 + 1) << 16 | code][..], operands].concat()
-    }
-
-    fn module(bound: u32, all: &[Vec<u32>]) -> Vec<u32> {
-        [&[super::super::SPIRV_MAGIC, 0x0001_0600, 0, bound, 0][..], &all.concat()].concat()
-    }
 
     #[test]
     fn barriers_alone_order_what_is_shared() {

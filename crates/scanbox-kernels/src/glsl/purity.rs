@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use super::instructions::{code_of, instructions};
 use super::{CompileError, Compiler, failed, tools};
 use crate::plan::Shader;
 
@@ -46,18 +47,6 @@ mod spirv {
     pub const IN_FUNCTION: u32 = 7;
 }
 
-fn instructions(words: &[u32]) -> Vec<Instruction<'_>> {
-    let mut rest = words.get(5..).unwrap_or_default();
-    let mut found = Vec::new();
-    while let Some(first) = rest.first() {
-        let length = (first >> 16) as usize;
-        let Some((one, behind)) = rest.split_at_checked(length.max(1)) else { break };
-        found.push((*first as u16, &one[1..]));
-        rest = behind;
-    }
-    found
-}
-
 fn text(words: &[u32]) -> String {
     let bytes: Vec<u8> =
         words.iter().flat_map(|word| word.to_le_bytes()).take_while(|byte| *byte != 0).collect();
@@ -66,7 +55,7 @@ fn text(words: &[u32]) -> String {
 
 /// What the first function of an operator does that is not pure; `None` where all are.
 fn impure(words: &[u32]) -> Option<String> {
-    let all = instructions(words);
+    let all: Vec<Instruction<'_>> = instructions(words).iter().map(|one| (code_of(one), &one[1..])).collect();
     let texts = |number: u16| -> HashMap<u32, String> {
         let those = all.iter().filter(|(code, words)| *code == number && words.len() > 1);
         those.map(|(_, words)| (words[0], text(&words[1..]))).collect()

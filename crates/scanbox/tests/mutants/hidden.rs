@@ -341,3 +341,23 @@ fn a_verification_finds_barriers_that_are_missing() {
         assert_eq!(failure["circumstance"], "late", "{failure:#}");
     }
 }
+
+/// States that other workgroups need not see, which this device makes them see all the same: no run is needed.
+#[test]
+fn a_verification_refuses_states_that_need_not_reach_others() {
+    let scope = "(BATCH_SIZE == 2 ? gl_ScopeWorkgroup : gl_ScopeDevice)";
+    let Some(bench) = Bench::with(&[("stages/state/tile_state.glsl", "gl_ScopeDevice", scope)]) else {
+        return;
+    };
+    let [broken, healthy] = [2, 4].map(label);
+    let answer = bench.run(&["verify", &broken, &healthy, "--sizes", "4099", "--format", "json"], 1);
+    let answer: Value = serde_json::from_str(&answer.out).unwrap();
+    let [failure] = &answer["failures"].as_array().unwrap()[..] else { panic!("{answer:#}") };
+    assert_eq!(
+        (&failure["config"], &failure["status"]),
+        (&broken.into(), &"compile_error".into()),
+        "{answer:#}"
+    );
+    let reason = failure["reason"].as_str().unwrap();
+    assert!(reason.ends_with("memory of the device leaves out other workgroups"), "{reason}");
+}

@@ -1,0 +1,384 @@
+//! Whether what a shader writes for other invocations reaches them, as the memory model has it. Where it does not, runs
+//! on devices that order more than they have to are right all the same: so the module is looked at.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::instructions::{code_of, instructions};
+
+/// Numbers of instructions, operands and bits in SPIR-V.
+mod spirv {
+    pub const TYPE_POINTER: u16 = 32;
+    pub const CONSTANT: u16 = 43;
+    pub const LOAD: u16 = 61;
+    pub const STORE: u16 = 62;
+    /// Those that lead on from a base.
+    pub const ACCESS_CHAINS: [u16; 3] = [65, 66, 67];
+    pub const CONTROL_BARRIER: u16 = 224;
+    pub const ATOMIC_LOAD: u16 = 227;
+    pub const ATOMIC_STORE: u16 = 228;
+    /// What reads and writes: exchanges, numbers and bits; then floats.
+    pub const ATOMIC_CHANGES: [std::ops::RangeInclusive<u16>; 3] = [229..=242, 5614..=5615, 6035..=6035];
+    pub const LOOP_MERGE: u16 = 246;
+    pub const LABEL: u16 = 248;
+    /// A storage class: what the invocations of a workgroup share.
+    pub const SHARED: u32 = 4;
+    /// Scopes: of all devices, of this one, and of the queues of a family.
+    pub const BEYOND_WORKGROUPS: [u32; 3] = [0, 1, 5];
+    pub const WORKGROUP: u32 = 2;
+    /// Bits of memory semantics.
+    pub const ACQUIRE: u32 = 0x2;
+    pub const RELEASE: u32 = 0x4;
+    pub const BOTH: u32 = 0x8 | 0x10;
+    pub const MEMORIES: u32 = 0xfc0;
+    pub const SHARED_MEMORY: u32 = 0x100;
+    pub const VOLATILE: u32 = 0x8000;
+}
+
+/// What of a module is not ordered as it has to be; `None` where all is. The rules:
+///
+/// - The scope of an atomic operation is that of all who share the memory.
+/// - What acquires or releases says which memory it orders. What is written to a shared variable is released if it is
+///   acquired, and the other way round.
+/// - What atomic operations access in a buffer, no plain load does; what atomic loads do, no plain store does.
+/// - An atomic load in a loop is volatile, or a compiler may make one for all rounds.
+/// - A barrier of the workgroup orders shared memory.
+pub(super) fn unordered(words: &[u32]) -> Option<String> {
+    let all = instructions(words);
+    let mut reader = Reader::new(&all);
+    all.iter().find_map(|one| reader.read(one)).or_else(|| reader.unpaired()).map(str::to_owned)
+}
+
+/// A pointer: whether it is one to what a workgroup shares, the pointer that it leads on from (of what is shared, a
+/// variable), and its place in what that one points to.
+#[derive(Clone, Default)]
+struct Pointer {
+    is_shared: bool,
+    base: u32,
+    place: PlaceInType,
+}
+
+/// A type, and the members on the way to a place in it; `None` for any element of an array.
+type PlaceInType = (u32, Vec<Option<u32>>);
+
+/// What is done with a shared variable, or with a place in buffers.
+#[derive(Default)]
+struct Uses {
+    acquired: bool,
+    released: bool,
+    /// By any atomic operation.
+    is_atomic: bool,
+    /// By an atomic load: somebody waits for it.
+    is_loaded: bool,
+    has_plain_load: bool,
+    has_plain_store: bool,
+}
+
+/// What is known of a module as far as it has been read. What is used stands before.
+struct Reader {
+    /// Whether pointers of a type are to what a workgroup shares, and the type of that.
+    pointer_types: BTreeMap<u32, (bool, u32)>,
+    pointers: BTreeMap<u32, Pointer>,
+    constants: BTreeMap<u32, u32>,
+    shared: BTreeMap<u32, Uses>,
+    buffers: BTreeMap<PlaceInType, Uses>,
+    /// Where a loop ends, by where it begins.
+    loops: BTreeMap<u32, u32>,
+    /// The ends of the loops that are open.
+    open: BTreeSet<u32>,
+}
+
+impl Reader {
+    fn new(all: &[&[u32]]) -> Self {
+        let (mut loops, mut label) = (BTreeMap::new(), 0);
+        for one in all {
+            match (code_of(one), &one[1..]) {
+                (spirv::LABEL, [name]) => label = *name,
+                (spirv::LOOP_MERGE, [end, ..]) => {
+                    loops.insert(label, *end);
+                }
+                _ => {}
+            }
+        }
+        Self {
+            pointer_types: BTreeMap::new(),
+            pointers: BTreeMap::new(),
+            constants: BTreeMap::new(),
+            shared: BTreeMap::new(),
+            buffers: BTreeMap::new(),
+            loops,
+            open: BTreeSet::new(),
+        }
+    }
+
+    /// Takes an instruction in. Returns what is wrong with it.
+    fn read(&mut self, one: &[u32]) -> Option<&'static str> {
+        let number = code_of(one);
+        match (number, &one[1..]) {
+            (spirv::TYPE_POINTER, [name, class, of]) => {
+                self.pointer_types.insert(*name, (*class == spirv::SHARED, *of));
+            }
+            (spirv::CONSTANT, [_, name, value]) => {
+                self.constants.insert(*name, *value);
+            }
+            (spirv::LABEL, [name]) => {
+                self.open.remove(name);
+                self.open.extend(self.loops.get(name));
+            }
+            (spirv::CONTROL_BARRIER, [execution, scope, semantics]) => {
+                let [execution, scope, semantics] =
+                    [execution, scope, semantics].map(|name| self.value(*name));
+                let orders = reaches_workgroup(scope)
+                    && semantics & spirv::SHARED_MEMORY != 0
+                    && acquires(semantics)
+                    && releases(semantics);
+                if execution == spirv::WORKGROUP && !orders {
+                    return Some("a barrier of the workgroup does not order shared memory");
+                }
+            }
+            (spirv::ATOMIC_STORE, [pointer, scope, semantics, ..]) => {
+                return self.access([*pointer, *scope, *semantics], false, true);
+            }
+            (spirv::ATOMIC_LOAD, [_, _, pointer, scope, semantics]) => {
+                if !self.open.is_empty() && self.value(*semantics) & spirv::VOLATILE == 0 {
+                    return Some(
+                        "an atomic load in a loop is not volatile: it may be made once for all rounds",
+                    );
+                }
+                return self.access([*pointer, *scope, *semantics], true, false);
+            }
+            (_, [_, _, pointer, scope, semantics, ..])
+                if spirv::ATOMIC_CHANGES.iter().any(|those| those.contains(&number)) =>
+            {
+                return self.access([*pointer, *scope, *semantics], true, true);
+            }
+            (spirv::LOAD, [_, _, pointer, ..]) => {
+                if let Some(uses) = self.of_buffers(*pointer) {
+                    uses.has_plain_load = true;
+                }
+            }
+            (spirv::STORE, [pointer, ..]) => {
+                if let Some(uses) = self.of_buffers(*pointer) {
+                    uses.has_plain_store = true;
+                }
+            }
+            _ => {}
+        }
+        if let [kind, name, rest @ ..] = &one[1..]
+            && let Some((is_shared, of)) = self.pointer_types.get(kind)
+        {
+            let pointer = match rest {
+                [base, on @ ..] if spirv::ACCESS_CHAINS.contains(&number) => self.led_on(*base, on),
+                _ => Pointer { is_shared: *is_shared, base: *name, place: (*of, Vec::new()) },
+            };
+            self.pointers.insert(*name, pointer);
+        }
+        None
+    }
+
+    /// The pointer that leads on from another one.
+    fn led_on(&self, base: u32, on: &[u32]) -> Pointer {
+        let mut pointer = self.pointers.get(&base).cloned().unwrap_or_default();
+        pointer.place.1.extend(on.iter().map(|name| self.constants.get(name).copied()));
+        pointer
+    }
+
+    /// What is done with the place in buffers that a pointer leads to.
+    fn of_buffers(&mut self, pointer: u32) -> Option<&mut Uses> {
+        let pointer = self.pointers.get(&pointer).filter(|pointer| !pointer.is_shared)?;
+        Some(self.buffers.entry(pointer.place.clone()).or_default())
+    }
+
+    /// An atomic operation, by the names of its pointer, its scope and its semantics.
+    fn access(&mut self, names: [u32; 3], reads: bool, writes: bool) -> Option<&'static str> {
+        let pointer = self.pointers.get(&names[0]).cloned().unwrap_or_default();
+        let [scope, semantics] = [names[1], names[2]].map(|name| self.value(name));
+        let reaches = match pointer.is_shared {
+            true => reaches_workgroup(scope),
+            false => spirv::BEYOND_WORKGROUPS.contains(&scope),
+        };
+        if !reaches {
+            return Some(match pointer.is_shared {
+                true => "the scope of an atomic operation on shared memory is smaller than the workgroup",
+                false => {
+                    "the scope of an atomic operation on memory of the device leaves out other workgroups"
+                }
+            });
+        }
+        if (acquires(semantics) || releases(semantics)) && semantics & spirv::MEMORIES == 0 {
+            return Some("an atomic operation acquires or releases, and does not say which memory");
+        }
+        let uses = match pointer.is_shared {
+            true => self.shared.entry(pointer.base).or_default(),
+            false => self.buffers.entry(pointer.place).or_default(),
+        };
+        uses.acquired |= reads && acquires(semantics);
+        uses.released |= writes && releases(semantics);
+        uses.is_atomic = true;
+        uses.is_loaded |= !writes;
+        None
+    }
+
+    /// What of a module that has been read lacks its other half.
+    fn unpaired(&self) -> Option<&'static str> {
+        let of_shared = self.shared.values().find_map(|uses| match (uses.acquired, uses.released) {
+            (true, false) => Some("what is acquired of a shared variable was never released"),
+            (false, true) => Some("what is released in a shared variable is never acquired"),
+            _ => None,
+        });
+        let of_buffers = |uses: &Uses| match uses {
+            Uses { is_atomic: true, has_plain_load: true, .. } => Some(
+                "a plain load reads what atomic operations write: it may see a part, or an old value for ever",
+            ),
+            Uses { is_loaded: true, has_plain_store: true, .. } => Some(
+                "a plain store writes what atomic operations load: others may see a part of it, or nothing",
+            ),
+            _ => None,
+        };
+        of_shared.or_else(|| self.buffers.values().find_map(of_buffers))
+    }
+
+    /// The value of a constant.
+    fn value(&self, name: u32) -> u32 {
+        self.constants.get(&name).copied().unwrap_or(u32::MAX)
+    }
+}
+
+fn acquires(semantics: u32) -> bool {
+    semantics & (spirv::ACQUIRE | spirv::BOTH) != 0
+}
+
+fn releases(semantics: u32) -> bool {
+    semantics & (spirv::RELEASE | spirv::BOTH) != 0
+}
+
+fn reaches_workgroup(scope: u32) -> bool {
+    scope == spirv::WORKGROUP || spirv::BEYOND_WORKGROUPS.contains(&scope)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::instructions::written::{instruction, module};
+    use super::unordered;
+
+    // Names of constants: scopes of the device, of the workgroup and of a subgroup; then semantics, relaxed, volatile,
+    // acquire, release and both, of shared memory, and acquire of none.
+    const DEVICE: u32 = 20;
+    const WORKGROUP: u32 = 21;
+    const SUBGROUP: u32 = 22;
+    const RELAXED: u32 = 23;
+    const POLLED: u32 = 24;
+    const ACQUIRE: u32 = 25;
+    const RELEASE: u32 = 26;
+    const BOTH: u32 = 27;
+    const OF_NOTHING: u32 = 28;
+    const VALUES: [u32; 9] = [1, 2, 3, 0, 0x8000, 0x8102, 0x104, 0x108, 0x2];
+    /// Pointers: to memory of the device, to two shared variables.
+    const BUFFER: u32 = 30;
+    const ONE: u32 = 31;
+    const OTHER: u32 = 32;
+
+    fn found(body: &[Vec<u32>]) -> Option<String> {
+        let mut all = vec![instruction(32, &[2, 4, 1]), instruction(32, &[3, 5349, 1])];
+        all.extend((DEVICE..).zip(VALUES).map(|(name, value)| instruction(43, &[1, name, value])));
+        all.extend([40, 41].map(|name| instruction(43, &[1, name, name])));
+        all.extend([ONE, OTHER].map(|name| instruction(59, &[2, name, 4])));
+        all.extend([instruction(54, &[1, 9, 0, 1]), instruction(120, &[3, BUFFER, 8])]);
+        all.extend_from_slice(body);
+        unordered(&module(100, &all))
+    }
+
+    fn load(pointer: u32, scope: u32, semantics: u32) -> Vec<u32> {
+        instruction(227, &[1, 50, pointer, scope, semantics])
+    }
+
+    fn store(pointer: u32, scope: u32, semantics: u32) -> Vec<u32> {
+        instruction(228, &[pointer, scope, semantics, 8])
+    }
+
+    fn add(pointer: u32, scope: u32, semantics: u32) -> Vec<u32> {
+        instruction(234, &[1, 51, pointer, scope, semantics, 8])
+    }
+
+    fn plain_load(pointer: u32) -> Vec<u32> {
+        instruction(61, &[1, 52, pointer])
+    }
+
+    fn plain_store(pointer: u32) -> Vec<u32> {
+        instruction(62, &[pointer, 8])
+    }
+
+    /// A pointer to a member of what is in memory of the device: of constant 40 or 41, or any.
+    fn member(name: u32, which: u32) -> Vec<u32> {
+        instruction(65, &[3, name, BUFFER, which])
+    }
+
+    /// In a loop from label 60 to label 61.
+    fn in_loop(inner: Vec<u32>) -> Vec<Vec<u32>> {
+        let [begin, end] = [60, 61].map(|label| instruction(248, &[label]));
+        vec![begin, instruction(246, &[61, 62, 0]), inner, end]
+    }
+
+    fn barrier(scope: u32, semantics: u32) -> Vec<Vec<u32>> {
+        vec![instruction(224, &[WORKGROUP, scope, semantics])]
+    }
+
+    #[test]
+    fn each_rule_has_what_keeps_it_and_what_does_not() {
+        let chain = |from| instruction(65, &[2, 70, from, 8]);
+        let kept = [
+            vec![load(BUFFER, DEVICE, RELAXED), store(BUFFER, DEVICE, RELAXED), add(BUFFER, DEVICE, RELAXED)],
+            vec![load(ONE, WORKGROUP, RELAXED), store(ONE, DEVICE, RELAXED)],
+            in_loop(load(BUFFER, DEVICE, POLLED)),
+            // What comes behind a loop is made once.
+            [in_loop(add(ONE, WORKGROUP, RELAXED)), vec![load(ONE, WORKGROUP, RELAXED)]].concat(),
+            vec![load(ONE, WORKGROUP, ACQUIRE), store(ONE, WORKGROUP, RELEASE)],
+            vec![load(ONE, WORKGROUP, ACQUIRE), add(ONE, WORKGROUP, BOTH), load(OTHER, WORKGROUP, RELAXED)],
+            vec![chain(ONE), load(70, WORKGROUP, ACQUIRE), store(ONE, WORKGROUP, RELEASE)],
+            barrier(WORKGROUP, BOTH),
+            barrier(DEVICE, BOTH),
+            // Another member of the same memory, and one that nobody waits for.
+            vec![member(71, 40), member(72, 41), load(71, DEVICE, RELAXED), plain_load(72), plain_store(72)],
+            vec![member(71, 40), add(71, DEVICE, RELAXED), plain_store(71)],
+            vec![load(ONE, WORKGROUP, RELAXED), plain_load(ONE), plain_store(ONE)],
+            // Of a subgroup: its invocations alone wait.
+            vec![instruction(224, &[SUBGROUP, SUBGROUP, RELAXED])],
+        ];
+        for body in kept {
+            assert_eq!(found(&body), None, "{body:?}");
+        }
+        let of_device =
+            "the scope of an atomic operation on memory of the device leaves out other workgroups";
+        let of_shared = "the scope of an atomic operation on shared memory is smaller than the workgroup";
+        let of_nothing = "an atomic operation acquires or releases, and does not say which memory";
+        let once = "an atomic load in a loop is not volatile: it may be made once for all rounds";
+        let acquired = "what is acquired of a shared variable was never released";
+        let released = "what is released in a shared variable is never acquired";
+        let plainly_read =
+            "a plain load reads what atomic operations write: it may see a part, or an old value for ever";
+        let plainly_written =
+            "a plain store writes what atomic operations load: others may see a part of it, or nothing";
+        let of_barrier = "a barrier of the workgroup does not order shared memory";
+        let broken = [
+            (vec![load(BUFFER, WORKGROUP, RELAXED)], of_device),
+            (vec![store(BUFFER, WORKGROUP, RELAXED)], of_device),
+            (vec![add(BUFFER, SUBGROUP, RELAXED)], of_device),
+            // Of a pointer that nothing is known of, too.
+            (vec![add(8, WORKGROUP, RELAXED)], of_device),
+            (vec![store(ONE, SUBGROUP, RELAXED)], of_shared),
+            (vec![chain(OTHER), add(70, SUBGROUP, RELAXED)], of_shared),
+            (vec![load(ONE, WORKGROUP, OF_NOTHING)], of_nothing),
+            (in_loop(load(BUFFER, DEVICE, RELAXED)), once),
+            (vec![member(71, 40), add(71, DEVICE, RELAXED), member(72, 40), plain_load(72)], plainly_read),
+            (vec![member(71, 8), load(71, DEVICE, RELAXED), member(72, 9), plain_store(72)], plainly_written),
+            (vec![load(ONE, WORKGROUP, ACQUIRE), store(ONE, WORKGROUP, RELAXED)], acquired),
+            (vec![load(ONE, WORKGROUP, RELAXED), store(ONE, WORKGROUP, RELEASE)], released),
+            (vec![load(ONE, WORKGROUP, ACQUIRE), store(OTHER, WORKGROUP, RELEASE)], acquired),
+            (barrier(SUBGROUP, BOTH), of_barrier),
+            (barrier(WORKGROUP, RELAXED), of_barrier),
+            (barrier(WORKGROUP, ACQUIRE), of_barrier),
+        ];
+        for (body, what) in broken {
+            assert_eq!(found(&body).as_deref(), Some(what), "{body:?}");
+        }
+    }
+}
