@@ -18,10 +18,10 @@ use crate::wgsl::WgslSources;
 mod apart;
 mod config_source;
 mod flat;
-mod instructions;
 mod memory_order;
 mod probes;
 mod purity;
+mod spirv;
 #[cfg(not(target_family = "wasm"))]
 mod tools;
 #[cfg(target_family = "wasm")]
@@ -184,7 +184,7 @@ impl Compiler {
     fn compile_uncached(&self, shader: &Shader) -> Result<Vec<u32>, CompileError> {
         let words = self.with_text(shader, tools::spirv)?;
         if let Some(wrong) = memory_order::unordered(&words) {
-            return Err(failed(shader, &wrong));
+            return Err(failed(shader, wrong));
         }
         let is_late = shader.defines.iter().any(|(name, value)| (*name, *value) == ("LATE", 1));
         Ok(if is_late { apart::subgroups_apart(&words) } else { words })

@@ -6,28 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::instructions::{HEADER, code_of, instructions};
-
-/// Numbers of instructions and operands in SPIR-V.
-mod spirv {
-    pub const TYPE_POINTER: u16 = 32;
-    pub const CONSTANT: u16 = 43;
-    pub const FUNCTION: u16 = 54;
-    pub const LOAD: u16 = 61;
-    pub const STORE: u16 = 62;
-    pub const CONTROL_BARRIER: u16 = 224;
-    pub const MEMORY_BARRIER: u16 = 225;
-    /// A storage class: what the invocations of a workgroup share.
-    pub const WORKGROUP: u32 = 4;
-    /// Of memory operands; the last two are followed by a scope each.
-    pub const ALIGNED: u32 = 0x2;
-    pub const MAKE_POINTER_AVAILABLE: u32 = 0x8;
-    pub const MAKE_POINTER_VISIBLE: u32 = 0x10;
-    /// Of memory semantics.
-    pub const WORKGROUP_MEMORY: u32 = 0x100;
-    pub const MAKE_AVAILABLE: u32 = 0x2000;
-    pub const MAKE_VISIBLE: u32 = 0x4000;
-}
+use super::spirv::{self, HEADER, code_of, instructions};
 
 /// The word of the header that says how many names there are.
 const BOUND: usize = 3;
@@ -40,7 +19,7 @@ pub(super) fn subgroups_apart(words: &[u32]) -> Vec<u32> {
     let mut constants = BTreeMap::new();
     for one in &all {
         match (code_of(one), &one[1..]) {
-            (spirv::TYPE_POINTER, [name, spirv::WORKGROUP, ..]) => {
+            (spirv::TYPE_POINTER, [name, spirv::SHARED, ..]) => {
                 pointers.insert(*name);
             }
             (spirv::CONSTANT, [kind, name, value]) => {
@@ -85,7 +64,7 @@ fn full_semantics(
             continue;
         };
         let Some((kind, value)) = constants.get(semantics) else { continue };
-        if value & spirv::WORKGROUP_MEMORY != 0 && !full.contains_key(semantics) {
+        if value & spirv::SHARED_MEMORY != 0 && !full.contains_key(semantics) {
             let name = made[BOUND];
             made[BOUND] += 1;
             let value = value | spirv::MAKE_AVAILABLE | spirv::MAKE_VISIBLE;
@@ -110,7 +89,7 @@ fn push_plain(made: &mut Vec<u32>, one: &[u32], place: usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::instructions::written::{instruction, module};
+    use super::super::spirv::written::{instruction, module};
     use super::subgroups_apart;
 
     #[test]

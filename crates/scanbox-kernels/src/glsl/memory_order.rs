@@ -3,36 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::instructions::{code_of, instructions};
-
-/// Numbers of instructions, operands and bits in SPIR-V.
-mod spirv {
-    pub const TYPE_POINTER: u16 = 32;
-    pub const CONSTANT: u16 = 43;
-    pub const LOAD: u16 = 61;
-    pub const STORE: u16 = 62;
-    /// Those that lead on from a base.
-    pub const ACCESS_CHAINS: [u16; 3] = [65, 66, 67];
-    pub const CONTROL_BARRIER: u16 = 224;
-    pub const ATOMIC_LOAD: u16 = 227;
-    pub const ATOMIC_STORE: u16 = 228;
-    /// What reads and writes: exchanges, numbers and bits; then floats.
-    pub const ATOMIC_CHANGES: [std::ops::RangeInclusive<u16>; 3] = [229..=242, 5614..=5615, 6035..=6035];
-    pub const LOOP_MERGE: u16 = 246;
-    pub const LABEL: u16 = 248;
-    /// A storage class: what the invocations of a workgroup share.
-    pub const SHARED: u32 = 4;
-    /// Scopes: of all devices, of this one, and of the queues of a family.
-    pub const BEYOND_WORKGROUPS: [u32; 3] = [0, 1, 5];
-    pub const WORKGROUP: u32 = 2;
-    /// Bits of memory semantics.
-    pub const ACQUIRE: u32 = 0x2;
-    pub const RELEASE: u32 = 0x4;
-    pub const BOTH: u32 = 0x8 | 0x10;
-    pub const MEMORIES: u32 = 0xfc0;
-    pub const SHARED_MEMORY: u32 = 0x100;
-    pub const VOLATILE: u32 = 0x8000;
-}
+use super::spirv::{self, code_of, instructions};
 
 /// What of a module is not ordered as it has to be; `None` where all is. The rules:
 ///
@@ -42,10 +13,10 @@ mod spirv {
 /// - What atomic operations access in a buffer, no plain load does; what atomic loads do, no plain store does.
 /// - An atomic load in a loop is volatile, or a compiler may make one for all rounds.
 /// - A barrier of the workgroup orders shared memory.
-pub(super) fn unordered(words: &[u32]) -> Option<String> {
+pub(super) fn unordered(words: &[u32]) -> Option<&'static str> {
     let all = instructions(words);
     let mut reader = Reader::new(&all);
-    all.iter().find_map(|one| reader.read(one)).or_else(|| reader.unpaired()).map(str::to_owned)
+    all.iter().find_map(|one| reader.read(one)).or_else(|| reader.unpaired())
 }
 
 /// A pointer: whether it is one to what a workgroup shares, the pointer that it leads on from (of what is shared, a
@@ -74,6 +45,7 @@ struct Uses {
 }
 
 /// What is known of a module as far as it has been read. What is used stands before.
+#[derive(Default)]
 struct Reader {
     /// Whether pointers of a type are to what a workgroup shares, and the type of that.
     pointer_types: BTreeMap<u32, (bool, u32)>,
@@ -99,15 +71,7 @@ impl Reader {
                 _ => {}
             }
         }
-        Self {
-            pointer_types: BTreeMap::new(),
-            pointers: BTreeMap::new(),
-            constants: BTreeMap::new(),
-            shared: BTreeMap::new(),
-            buffers: BTreeMap::new(),
-            loops,
-            open: BTreeSet::new(),
-        }
+        Self { loops, ..Self::default() }
     }
 
     /// Takes an instruction in. Returns what is wrong with it.
@@ -244,11 +208,11 @@ impl Reader {
 }
 
 fn acquires(semantics: u32) -> bool {
-    semantics & (spirv::ACQUIRE | spirv::BOTH) != 0
+    semantics & (spirv::ACQUIRE | spirv::ACQUIRE_AND_RELEASE) != 0
 }
 
 fn releases(semantics: u32) -> bool {
-    semantics & (spirv::RELEASE | spirv::BOTH) != 0
+    semantics & (spirv::RELEASE | spirv::ACQUIRE_AND_RELEASE) != 0
 }
 
 fn reaches_workgroup(scope: u32) -> bool {
@@ -257,7 +221,7 @@ fn reaches_workgroup(scope: u32) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::instructions::written::{instruction, module};
+    use super::super::spirv::written::{instruction, module};
     use super::unordered;
 
     // Names of constants: scopes of the device, of the workgroup and of a subgroup; then semantics, relaxed, volatile,
@@ -277,7 +241,7 @@ mod tests {
     const ONE: u32 = 31;
     const OTHER: u32 = 32;
 
-    fn found(body: &[Vec<u32>]) -> Option<String> {
+    fn found(body: &[Vec<u32>]) -> Option<&'static str> {
         let mut all = vec![instruction(32, &[2, 4, 1]), instruction(32, &[3, 5349, 1])];
         all.extend((DEVICE..).zip(VALUES).map(|(name, value)| instruction(43, &[1, name, value])));
         all.extend([40, 41].map(|name| instruction(43, &[1, name, name])));
@@ -378,7 +342,7 @@ mod tests {
             (barrier(WORKGROUP, ACQUIRE), of_barrier),
         ];
         for (body, what) in broken {
-            assert_eq!(found(&body).as_deref(), Some(what), "{body:?}");
+            assert_eq!(found(&body), Some(what), "{body:?}");
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::instructions::{code_of, instructions};
+use super::spirv::{self, code_of, instructions};
 use super::{CompileError, Compiler, failed, tools};
 use crate::plan::Shader;
 
@@ -26,26 +26,6 @@ impl Compiler {
 
 /// One instruction: what it is, and its words behind that.
 type Instruction<'a> = (u16, &'a [u32]);
-
-/// The numbers of instructions and storage classes in SPIR-V.
-mod spirv {
-    pub const STRING: u16 = 7;
-    pub const NAME: u16 = 5;
-    pub const LINE: u16 = 8;
-    pub const FUNCTION: u16 = 54;
-    pub const PARAMETER: u16 = 55;
-    pub const FUNCTION_END: u16 = 56;
-    pub const CALL: u16 = 57;
-    pub const VARIABLE: u16 = 59;
-    pub const LOAD: u16 = 61;
-    pub const STORE: u16 = 62;
-    pub const COPY_MEMORY: u16 = 63;
-    pub const ACCESS_CHAINS: [u16; 2] = [65, 66];
-    pub const POINTERS_OF_NUMBERS: [u16; 2] = [120, 121];
-    /// Of images, of emitting, barriers and atomics, of subgroups.
-    pub const OTHERS: [std::ops::RangeInclusive<u16>; 4] = [86..=107, 218..=242, 333..=366, 4416..=6100];
-    pub const IN_FUNCTION: u32 = 7;
-}
 
 fn text(words: &[u32]) -> String {
     let bytes: Vec<u8> =
@@ -123,7 +103,7 @@ fn impure(words: &[u32]) -> Option<String> {
                 code if spirv::POINTERS_OF_NUMBERS.contains(&code) => {
                     return told("touches memory by its address".to_owned());
                 }
-                code if spirv::OTHERS.iter().any(|those| those.contains(&code)) => {
+                code if spirv::BEYOND_ARGUMENTS.iter().any(|those| those.contains(&code)) => {
                     return told("asks other invocations, or waits for them".to_owned());
                 }
                 _ => {}
