@@ -42,8 +42,8 @@ const OF_KERNELS: &[RuleText] = &[
     ),
     (
         "exchange-needs-rows",
-        "Subgroup scan `exchange` takes the rows of a striped layout two or four at a time.",
-        "Use `load_layout = striped` and an even batch size.",
+        "Subgroup scan `exchange` takes several rows of a striped layout at a time.",
+        "Use `load_layout = striped` and a batch size of at least 2.",
     ),
     (
         "exchange-without-fallback",

@@ -23,10 +23,10 @@ pub(super) fn is_there(Config { kernel, .. }: &Config, problem: &Problem) -> Res
 
 /// What a scan by exchange needs. `rows`: those of a tile that one invocation has a vector in.
 fn exchanges(kernel: &Kernel, rows: u32) -> Result<(), Rejection> {
-    if kernel.load_layout != LoadLayout::Striped || !rows.is_multiple_of(2) {
+    if kernel.load_layout != LoadLayout::Striped || rows < 2 {
         let detail = format!(
-            "subgroup scan exchange with load layout {} and batch size {}: it takes rows of a striped layout two or four \
-             at a time",
+            "subgroup scan exchange with load layout {} and batch size {}: it takes several rows of a striped layout at a \
+             time",
             kernel.load_layout, kernel.batch_size
         );
         return reject("exchange-needs-rows", detail);
