@@ -56,7 +56,7 @@ pub enum CompileError {
     #[error("shaderc: {0}")]
     Compiler(String),
     /// The source does not compile.
-    #[error("{shader}: {log}")]
+    #[error("{log} ({shader})")]
     Shader {
         /// Root file and defines.
         shader: String,
@@ -183,7 +183,7 @@ impl Compiler {
 
     fn compile_uncached(&self, shader: &Shader) -> Result<Vec<u32>, CompileError> {
         let words = self.with_text(shader, tools::spirv)?;
-        if let Some(wrong) = memory_order::unordered(&words) {
+        if let Some(wrong) = memory_order::unordered(&words, duties(shader)) {
             return Err(failed(shader, wrong));
         }
         let is_late = shader.defines.iter().any(|(name, value)| (*name, *value) == ("LATE", 1));
@@ -266,6 +266,13 @@ impl Compiler {
                 self.collect(&self.include_path(path, name), closure);
             }
         }
+    }
+}
+
+fn duties(shader: &Shader) -> memory_order::Duties {
+    memory_order::Duties {
+        passes_on: shader.defines.iter().any(|(name, _)| *name == "TILE_STATE"),
+        last_clears: shader.last_clears(),
     }
 }
 

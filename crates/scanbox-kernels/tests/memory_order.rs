@@ -30,6 +30,15 @@ const OF_DEVICE: &str =
 const OF_SHARED: &str = "the scope of an atomic operation on shared memory is smaller than the workgroup";
 const ONCE: &str = "an atomic load in a loop is not volatile: it may be made once for all rounds";
 const ACQUIRED: &str = "what is acquired of a shared variable was never released";
+const ONE_WAY: &str = "an atomic operation that reads and writes orders one of them alone";
+const OF_OTHERS: &str = "an atomic operation acquires or releases, but not memory of its own kind";
+const PLAIN: &str = "memory is loaded and stored plainly where workgroups pass something on: others may see a part of it, or \
+                     nothing";
+const PLAINLY_READ: &str =
+    "a plain load reads what atomic operations write: it may see a part, or an old value for ever";
+const PLAINLY_WRITTEN: &str =
+    "a plain store writes what atomic operations load: others may see a part of it, or nothing";
+const UNKNOWN: &str = "the workgroup that clears does not acquire what the others released";
 const RELEASED: &str = "what is released in a shared variable is never acquired";
 
 fn sources() -> PathBuf {
@@ -58,7 +67,7 @@ fn said(label: &str, stage: &str, from: &str, to: &str) -> Option<String> {
 #[track_caller]
 fn refused(label: &str, stage: &str, from: &str, to: &str, reason: &str) {
     let said = said(label, stage, from, to).unwrap_or_else(|| panic!("{label} is taken with {to}"));
-    assert!(said.ends_with(reason), "{label} with {to}: {said}");
+    assert!(said.starts_with(&format!("{reason} (")), "{label} with {to}: {said}");
 }
 
 #[test]
@@ -106,6 +115,9 @@ fn flags_without_order_are_refused() {
         (raise, raise.replace("RELEASE", "RELAXED"), ACQUIRED),
         (read, read.replace("ACQUIRE", "RELAXED"), RELEASED),
         ("ACQUIRE_RELEASE);", "RELAXED);".to_owned(), ACQUIRED),
+        ("ACQUIRE_RELEASE);", "RELEASE);".to_owned(), ONE_WAY),
+        ("ACQUIRE_RELEASE);", "ACQUIRE);".to_owned(), ONE_WAY),
+        ("gl_StorageSemanticsShared", "gl_StorageSemanticsBuffer".to_owned(), OF_OTHERS),
     ] {
         refused(FLAGS, stage, from, &to, reason);
     }
@@ -120,14 +132,46 @@ fn states_that_are_read_or_written_plainly_are_refused() {
         ["b1.vec4.par.rake.word64.wg64", "b1.vec4.par.rake.split.wg64", "b1.vec4.fallback.sub.word64.wg64"]
     {
         for (macro_text, reason) in [
-            ("atomicLoad(place, scope, storage, order) place", "it may see a part, or an old value for ever"),
-            (
-                "atomicStore(place, value, scope, storage, order) place = value",
-                "others may see a part of it, or nothing",
-            ),
+            ("atomicLoad(place, scope, storage, order) place", PLAINLY_READ),
+            ("atomicStore(place, value, scope, storage, order) place = value", PLAINLY_WRITTEN),
         ] {
             let from = "#define POLLED ";
             refused(label, stage, from, &format!("#define {macro_text}\n{from}"), reason);
         }
     }
+}
+
+/// With no atomic operation left that would tell the memory from any other.
+#[test]
+fn what_is_plain_everywhere_is_refused() {
+    let stage = "state/tile_state.glsl";
+    let all_plain = "#define atomicLoad(place, scope, storage, order) place\n\
+                     #define atomicStore(place, value, scope, storage, order) place = value\n#define POLLED ";
+    for label in [
+        "b1.vec4.par.rake.word64.wg64",
+        "b1.vec4.par.rake.split.wg64",
+        "b1.vec4.seq.rake.packed.fill.wg64",
+        "b4.vec4.gather.sub.striped.early.wg64",
+        "pers.b4.vec4.gather.sub.striped.early.wg64.u1",
+    ] {
+        refused(label, stage, "#define POLLED ", all_plain, PLAIN);
+    }
+    let taken =
+        "atomicAdd(line.next_ticket, 1u, gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed);";
+    let plainly = "line.next_ticket;\n    line.next_ticket = taken + 1u;";
+    refused("b1.vec4.par.rake.word64.wg64", "tile/tile_order.glsl", taken, plainly, PLAIN);
+}
+
+/// The last workgroup clears what the others may still read, unless it has seen that they have left.
+#[test]
+fn who_clears_has_to_see_that_all_others_have_left() {
+    let (stage, label) = STAGES[3];
+    for order in ["gl_SemanticsRelaxed", "gl_SemanticsAcquire", "gl_SemanticsRelease"] {
+        let reason = if order == "gl_SemanticsRelaxed" { UNKNOWN } else { ONE_WAY };
+        refused(label, stage, "gl_SemanticsAcquireRelease", order, reason);
+    }
+    refused(label, stage, "gl_StorageSemanticsBuffer", "gl_StorageSemanticsShared", OF_OTHERS);
+    let counted =
+        "atomicAdd(line.left, 1u, gl_ScopeDevice, gl_StorageSemanticsBuffer, gl_SemanticsAcquireRelease);";
+    refused(label, stage, counted, "line.left;\n        line.left = shared_leavers + 1u;", PLAIN);
 }

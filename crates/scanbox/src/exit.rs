@@ -107,28 +107,39 @@ impl Completion {
 /// A sentence that begins with `head` for a run in which nothing became `ok`, with the most frequent reason; `None`
 /// where something did, and where nothing came to its end.
 pub fn nothing_ok<'a>(head: &str, outcomes: impl Iterator<Item = (Status, &'a str)>) -> Option<String> {
-    let mut reasons: BTreeMap<(Status, String), (u64, &str)> = BTreeMap::new();
+    let mut reasons: BTreeMap<(Status, String), u64> = BTreeMap::new();
     let mut all = 0;
     for (status, reason) in outcomes {
         if status == Status::Ok {
             return None;
         }
-        reasons.entry((status, without_defines(reason))).or_insert((0, reason)).0 += 1;
+        *reasons.entry((status, without_defines(reason))).or_default() += 1;
         all += 1;
     }
     // The first of equally frequent ones.
-    let ((status, _), (count, reason)) = reasons.into_iter().rev().max_by_key(|(_, (count, _))| *count)?;
-    let reason = if reason.is_empty() { "no reason is known" } else { reason };
+    let ((status, reason), count) = reasons.into_iter().rev().max_by_key(|(_, count)| *count)?;
+    let reason = if reason.is_empty() { "no reason is known" } else { &reason };
     Some(format!("{head}; the most frequent outcome, {count} of {all}: {status}: {reason}"))
 }
 
 /// A reason without what differs from shader to shader, as `BATCH_SIZE=4`: the same thing is wrong with all of them.
 fn without_defines(reason: &str) -> String {
-    let is_define = |word: &&str| {
+    let is_define = |word: &str| {
         let name = word.split_once('=').map_or("", |(name, _)| name);
         !name.is_empty() && name.bytes().all(|byte| matches!(byte, b'A'..=b'Z' | b'0'..=b'9' | b'_'))
     };
-    reason.split(' ').filter(|word| !is_define(word)).collect::<Vec<_>>().join(" ")
+    let of_define = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '=');
+    let mut left = String::new();
+    for word in reason.split(' ') {
+        if is_define(word) {
+            // What ends the sentence stays.
+            left.push_str(word.trim_start_matches(of_define));
+        } else {
+            left.push_str(if left.is_empty() { "" } else { " " });
+            left.push_str(word);
+        }
+    }
+    left
 }
 
 #[cfg(test)]
@@ -188,12 +199,12 @@ mod tests {
         );
         check(
             &[
-                (Status::CompileError, "a.comp WIDTH=1: no such file"),
+                (Status::CompileError, "no such file (a.comp WIDTH=1)"),
                 (Timeout, "slow"),
-                (Status::CompileError, "a.comp WIDTH=2 LANES=4: no such file"),
+                (Status::CompileError, "no such file (a.comp WIDTH=2 LANES=4)"),
             ],
             Some(
-                "no config became ok; the most frequent outcome, 2 of 3: compile_error: a.comp WIDTH=1: no such file",
+                "no config became ok; the most frequent outcome, 2 of 3: compile_error: no such file (a.comp)",
             ),
         );
         check(

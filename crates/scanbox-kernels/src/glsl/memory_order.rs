@@ -8,24 +8,40 @@ use super::spirv::{self, code_of, instructions};
 /// What of a module is not ordered as it has to be; `None` where all is. The rules:
 ///
 /// - The scope of an atomic operation is that of all who share the memory.
-/// - What acquires or releases says which memory it orders. What is written to a shared variable is released if it is
-///   acquired, and the other way round.
+/// - What acquires or releases orders memory of its own kind, of the workgroup or of the device; what reads and writes
+///   does both or neither. What is written to a shared variable is released if it is acquired, and the other way round.
 /// - What atomic operations access in a buffer, no plain load does; what atomic loads do, no plain store does.
 /// - An atomic load in a loop is volatile, or a compiler may make one for all rounds.
 /// - A barrier of the workgroup orders shared memory.
-pub(super) fn unordered(words: &[u32]) -> Option<&'static str> {
+/// - Where workgroups pass something on, nothing in a buffer is both loaded and stored plainly, but vectors at fixed
+///   places: the line of arguments, which one call passes on to the next.
+/// - Where the last workgroup clears, an atomic operation that acquires and releases says which one is the last.
+pub(super) fn unordered(words: &[u32], duties: Duties) -> Option<&'static str> {
     let all = instructions(words);
     let mut reader = Reader::new(&all);
-    all.iter().find_map(|one| reader.read(one)).or_else(|| reader.unpaired())
+    all.iter()
+        .find_map(|one| reader.read(one))
+        .or_else(|| reader.unpaired())
+        .or_else(|| reader.missing(duties))
 }
 
-/// A pointer: whether it is one to what a workgroup shares, the pointer that it leads on from (of what is shared, a
-/// variable), and its place in what that one points to.
+/// What a module has to do, which it does not say itself.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Duties {
+    /// Its workgroups pass totals on.
+    pub passes_on: bool,
+    /// The last of them clears what they have passed on.
+    pub last_clears: bool,
+}
+
+/// A pointer: the class of the memory, the pointer that it leads on from (of what is shared, a variable), its place in
+/// what that one points to, and the type of what is there.
 #[derive(Clone, Default)]
 struct Pointer {
-    is_shared: bool,
+    class: u32,
     base: u32,
     place: PlaceInType,
+    value: u32,
 }
 
 /// A type, and the members on the way to a place in it; `None` for any element of an array.
@@ -42,14 +58,17 @@ struct Uses {
     is_loaded: bool,
     has_plain_load: bool,
     has_plain_store: bool,
+    /// A vector at a fixed place.
+    is_of_line: bool,
 }
 
 /// What is known of a module as far as it has been read. What is used stands before.
 #[derive(Default)]
 struct Reader {
-    /// Whether pointers of a type are to what a workgroup shares, and the type of that.
-    pointer_types: BTreeMap<u32, (bool, u32)>,
+    /// The class of the memory that pointers of a type are to, and the type of what is there.
+    pointer_types: BTreeMap<u32, (u32, u32)>,
     pointers: BTreeMap<u32, Pointer>,
+    vectors: BTreeSet<u32>,
     constants: BTreeMap<u32, u32>,
     shared: BTreeMap<u32, Uses>,
     buffers: BTreeMap<PlaceInType, Uses>,
@@ -79,7 +98,10 @@ impl Reader {
         let number = code_of(one);
         match (number, &one[1..]) {
             (spirv::TYPE_POINTER, [name, class, of]) => {
-                self.pointer_types.insert(*name, (*class == spirv::SHARED, *of));
+                self.pointer_types.insert(*name, (*class, *of));
+            }
+            (spirv::TYPE_VECTOR, [name, ..]) => {
+                self.vectors.insert(*name);
             }
             (spirv::CONSTANT, [_, name, value]) => {
                 self.constants.insert(*name, *value);
@@ -128,11 +150,13 @@ impl Reader {
             _ => {}
         }
         if let [kind, name, rest @ ..] = &one[1..]
-            && let Some((is_shared, of)) = self.pointer_types.get(kind)
+            && let Some((class, of)) = self.pointer_types.get(kind)
         {
             let pointer = match rest {
-                [base, on @ ..] if spirv::ACCESS_CHAINS.contains(&number) => self.led_on(*base, on),
-                _ => Pointer { is_shared: *is_shared, base: *name, place: (*of, Vec::new()) },
+                [base, on @ ..] if spirv::ACCESS_CHAINS.contains(&number) => {
+                    Pointer { value: *of, ..self.led_on(*base, on) }
+                }
+                _ => Pointer { class: *class, base: *name, place: (*of, Vec::new()), value: *of },
             };
             self.pointers.insert(*name, pointer);
         }
@@ -148,30 +172,39 @@ impl Reader {
 
     /// What is done with the place in buffers that a pointer leads to.
     fn of_buffers(&mut self, pointer: u32) -> Option<&mut Uses> {
-        let pointer = self.pointers.get(&pointer).filter(|pointer| !pointer.is_shared)?;
-        Some(self.buffers.entry(pointer.place.clone()).or_default())
+        let pointer =
+            self.pointers.get(&pointer).filter(|pointer| spirv::BUFFERS.contains(&pointer.class))?;
+        let uses = self.buffers.entry(pointer.place.clone()).or_default();
+        uses.is_of_line =
+            self.vectors.contains(&pointer.value) && pointer.place.1.iter().all(Option::is_some);
+        Some(uses)
     }
 
     /// An atomic operation, by the names of its pointer, its scope and its semantics.
     fn access(&mut self, names: [u32; 3], reads: bool, writes: bool) -> Option<&'static str> {
         let pointer = self.pointers.get(&names[0]).cloned().unwrap_or_default();
         let [scope, semantics] = [names[1], names[2]].map(|name| self.value(name));
-        let reaches = match pointer.is_shared {
+        let is_shared = pointer.class == spirv::SHARED;
+        let reaches = match is_shared {
             true => reaches_workgroup(scope),
             false => spirv::BEYOND_WORKGROUPS.contains(&scope),
         };
         if !reaches {
-            return Some(match pointer.is_shared {
+            return Some(match is_shared {
                 true => "the scope of an atomic operation on shared memory is smaller than the workgroup",
                 false => {
                     "the scope of an atomic operation on memory of the device leaves out other workgroups"
                 }
             });
         }
-        if (acquires(semantics) || releases(semantics)) && semantics & spirv::MEMORIES == 0 {
-            return Some("an atomic operation acquires or releases, and does not say which memory");
+        let own = if is_shared { spirv::SHARED_MEMORY } else { spirv::BUFFER_MEMORY };
+        if (acquires(semantics) || releases(semantics)) && semantics & own == 0 {
+            return Some("an atomic operation acquires or releases, but not memory of its own kind");
         }
-        let uses = match pointer.is_shared {
+        if reads && writes && acquires(semantics) != releases(semantics) {
+            return Some("an atomic operation that reads and writes orders one of them alone");
+        }
+        let uses = match is_shared {
             true => self.shared.entry(pointer.base).or_default(),
             false => self.buffers.entry(pointer.place).or_default(),
         };
@@ -201,6 +234,22 @@ impl Reader {
         of_shared.or_else(|| self.buffers.values().find_map(of_buffers))
     }
 
+    /// What of its duties a module that has been read does not do.
+    fn missing(&self, duties: Duties) -> Option<&'static str> {
+        let is_plain = |uses: &Uses| uses.has_plain_load && uses.has_plain_store && !uses.is_of_line;
+        if duties.passes_on && self.buffers.values().any(is_plain) {
+            return Some(
+                "memory is loaded and stored plainly where workgroups pass something on: others may see a part of it, \
+                 or nothing",
+            );
+        }
+        let says_who_is_last = |uses: &Uses| uses.acquired && uses.released;
+        if duties.last_clears && !self.buffers.values().any(says_who_is_last) {
+            return Some("the workgroup that clears does not acquire what the others released");
+        }
+        None
+    }
+
     /// The value of a constant.
     fn value(&self, name: u32) -> u32 {
         self.constants.get(&name).copied().unwrap_or(u32::MAX)
@@ -222,10 +271,10 @@ fn reaches_workgroup(scope: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::spirv::written::{instruction, module};
-    use super::unordered;
+    use super::{Duties, unordered};
 
     // Names of constants: scopes of the device, of the workgroup and of a subgroup; then semantics, relaxed, volatile,
-    // acquire, release and both, of shared memory, and acquire of none.
+    // acquire, release and both, of shared memory, acquire of none, and both of buffers.
     const DEVICE: u32 = 20;
     const WORKGROUP: u32 = 21;
     const SUBGROUP: u32 = 22;
@@ -235,20 +284,25 @@ mod tests {
     const RELEASE: u32 = 26;
     const BOTH: u32 = 27;
     const OF_NOTHING: u32 = 28;
-    const VALUES: [u32; 9] = [1, 2, 3, 0, 0x8000, 0x8102, 0x104, 0x108, 0x2];
+    const OF_BUFFERS: u32 = 29;
+    const VALUES: [u32; 10] = [1, 2, 3, 0, 0x8000, 0x8102, 0x104, 0x108, 0x2, 0x48];
     /// Pointers: to memory of the device, to two shared variables.
     const BUFFER: u32 = 30;
     const ONE: u32 = 31;
     const OTHER: u32 = 32;
 
     fn found(body: &[Vec<u32>]) -> Option<&'static str> {
+        found_of(body, Duties::default())
+    }
+
+    fn found_of(body: &[Vec<u32>], duties: Duties) -> Option<&'static str> {
         let mut all = vec![instruction(32, &[2, 4, 1]), instruction(32, &[3, 5349, 1])];
         all.extend((DEVICE..).zip(VALUES).map(|(name, value)| instruction(43, &[1, name, value])));
         all.extend([40, 41].map(|name| instruction(43, &[1, name, name])));
         all.extend([ONE, OTHER].map(|name| instruction(59, &[2, name, 4])));
         all.extend([instruction(54, &[1, 9, 0, 1]), instruction(120, &[3, BUFFER, 8])]);
         all.extend_from_slice(body);
-        unordered(&module(100, &all))
+        unordered(&module(100, &all), duties)
     }
 
     fn load(pointer: u32, scope: u32, semantics: u32) -> Vec<u32> {
@@ -313,7 +367,8 @@ mod tests {
         let of_device =
             "the scope of an atomic operation on memory of the device leaves out other workgroups";
         let of_shared = "the scope of an atomic operation on shared memory is smaller than the workgroup";
-        let of_nothing = "an atomic operation acquires or releases, and does not say which memory";
+        let of_nothing = "an atomic operation acquires or releases, but not memory of its own kind";
+        let one_way = "an atomic operation that reads and writes orders one of them alone";
         let once = "an atomic load in a loop is not volatile: it may be made once for all rounds";
         let acquired = "what is acquired of a shared variable was never released";
         let released = "what is released in a shared variable is never acquired";
@@ -331,6 +386,10 @@ mod tests {
             (vec![store(ONE, SUBGROUP, RELAXED)], of_shared),
             (vec![chain(OTHER), add(70, SUBGROUP, RELAXED)], of_shared),
             (vec![load(ONE, WORKGROUP, OF_NOTHING)], of_nothing),
+            (vec![add(BUFFER, DEVICE, BOTH)], of_nothing),
+            (vec![load(ONE, WORKGROUP, OF_BUFFERS)], of_nothing),
+            (vec![load(ONE, WORKGROUP, ACQUIRE), add(ONE, WORKGROUP, RELEASE)], one_way),
+            (vec![add(ONE, WORKGROUP, ACQUIRE), store(ONE, WORKGROUP, RELEASE)], one_way),
             (in_loop(load(BUFFER, DEVICE, RELAXED)), once),
             (vec![member(71, 40), add(71, DEVICE, RELAXED), member(72, 40), plain_load(72)], plainly_read),
             (vec![member(71, 8), load(71, DEVICE, RELAXED), member(72, 9), plain_store(72)], plainly_written),
@@ -343,6 +402,38 @@ mod tests {
         ];
         for (body, what) in broken {
             assert_eq!(found(&body), Some(what), "{body:?}");
+        }
+    }
+
+    #[test]
+    fn duties_are_done() {
+        let passes_on = Duties { passes_on: true, ..Duties::default() };
+        let last_clears = Duties { last_clears: true, ..Duties::default() };
+        let vector = instruction(23, &[2, 1, 4]);
+        // A pointer to a member, 40 or any, of a type: 1 is a number, 2 the vector.
+        let place = |name, kind, which| instruction(65, &[kind, name, BUFFER, which]);
+        let pointers = [instruction(32, &[4, 5349, 2]), vector];
+        let both = |kind, which| {
+            let accesses = vec![place(71, kind, which), plain_load(71), plain_store(71)];
+            [pointers.to_vec(), accesses].concat()
+        };
+        let plainly = "memory is loaded and stored plainly where workgroups pass something on: others may see a part of \
+                       it, or nothing";
+        let unknown = "the workgroup that clears does not acquire what the others released";
+        for (body, duties, what) in [
+            (both(3, 8), passes_on, Some(plainly)),
+            (both(3, 40), passes_on, Some(plainly)),
+            (both(4, 8), passes_on, Some(plainly)),
+            // The line of arguments.
+            (both(4, 40), passes_on, None),
+            (both(3, 8), Duties::default(), None),
+            (vec![member(71, 8), plain_load(71), member(72, 40), plain_store(72)], passes_on, None),
+            (vec![add(BUFFER, DEVICE, OF_BUFFERS)], last_clears, None),
+            (vec![add(BUFFER, DEVICE, RELAXED)], last_clears, Some(unknown)),
+            (vec![], last_clears, Some(unknown)),
+            (vec![add(BUFFER, DEVICE, RELAXED)], passes_on, None),
+        ] {
+            assert_eq!(found_of(&body, duties), what, "{body:?}");
         }
     }
 }

@@ -9,6 +9,7 @@ pub(super) const HEADER: usize = 5;
 pub(super) const NAME: u16 = 5;
 pub(super) const STRING: u16 = 7;
 pub(super) const LINE: u16 = 8;
+pub(super) const TYPE_VECTOR: u16 = 23;
 pub(super) const TYPE_POINTER: u16 = 32;
 pub(super) const CONSTANT: u16 = 43;
 pub(super) const FUNCTION: u16 = 54;
@@ -33,9 +34,10 @@ pub(super) const LABEL: u16 = 248;
 /// Of images, of emitting, barriers and atomics, of subgroups.
 pub(super) const BEYOND_ARGUMENTS: [RangeInclusive<u16>; 4] = [86..=107, 218..=242, 333..=366, 4416..=6100];
 
-// Storage classes: what the invocations of a workgroup share, and what a function has for itself.
+// Storage classes: what the invocations of a workgroup share, what a function has for itself, and memory of the device.
 pub(super) const SHARED: u32 = 4;
 pub(super) const IN_FUNCTION: u32 = 7;
+pub(super) const BUFFERS: [u32; 2] = [12, 5349];
 
 // Scopes: of a workgroup; those of more are of all devices, of this one, and of the queues of a family.
 pub(super) const WORKGROUP: u32 = 2;
@@ -50,7 +52,7 @@ pub(super) const MAKE_POINTER_VISIBLE: u32 = 0x10;
 pub(super) const ACQUIRE: u32 = 0x2;
 pub(super) const RELEASE: u32 = 0x4;
 pub(super) const ACQUIRE_AND_RELEASE: u32 = 0x8 | 0x10;
-pub(super) const MEMORIES: u32 = 0xfc0;
+pub(super) const BUFFER_MEMORY: u32 = 0x40;
 pub(super) const SHARED_MEMORY: u32 = 0x100;
 pub(super) const MAKE_AVAILABLE: u32 = 0x2000;
 pub(super) const MAKE_VISIBLE: u32 = 0x4000;

@@ -13,7 +13,8 @@ documented! {
         Ok = "ok",
         /// At least one element is wrong.
         WrongResult = "wrong_result",
-        /// The source does not compile.
+        /// The source does not compile, or what workgroups pass on need not reach others by the memory model, whether a
+        /// run on the device shows it or not: the reason says which.
         CompileError = "compile_error",
         /// The driver does not make a pipeline of it.
         PipelineError = "pipeline_error",

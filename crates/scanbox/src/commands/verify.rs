@@ -54,7 +54,7 @@ const BUILDS: &[HelpWord<Builds>] = &[
 #[derive(Debug, Args)]
 #[command(
     after_help = "Each config runs at sizes around every boundary of its own, on several inputs, and each of \
-these cases in six circumstances: on memory as it is, again, with garbage in the scratch memory, on new scratch memory with \
+these cases in six circumstances at least: on memory as it is, again, with garbage in the scratch memory, on new scratch memory with \
 garbage, with more workgroups than tiles, and up to 128 times in a row, as calls are timed, on two inputs that alternate, \
 with three of the calls compared. Through Vulkan, they also run on arrays with guards on both sides, unless arguments are \
 baked. Kernels also run in a build where workgroups are late and subgroups apart. Configs by arguments block also run with an n \
