@@ -271,7 +271,8 @@ impl Compiler {
 
 fn duties(shader: &Shader) -> memory_order::Duties {
     memory_order::Duties {
-        passes_on: shader.defines.iter().any(|(name, _)| *name == "TILE_STATE"),
+        waits: shader.defines.iter().any(|(name, _)| *name == "TILE_STATE"),
+        takes_tickets: shader.takes_tickets(),
         last_clears: shader.last_clears(),
     }
 }

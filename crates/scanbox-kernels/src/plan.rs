@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use scanbox_model::api::Api;
-use scanbox_model::config::{Arguments, Config, Parameter, Reset, TileState};
+use scanbox_model::config::{Arguments, Config, Parameter, Reset, TileOrder, TileState};
 use scanbox_model::problem::{Placement, Problem};
 use scanbox_model::space::Rejection;
 use scanbox_model::user_operator::UserOperator;
@@ -438,6 +438,11 @@ impl Shader {
     pub fn turns_itself(&self) -> bool {
         let resets = |number| self.defines.contains(&("RESET", number));
         resets(RESET_TURN) || (self.arguments() != Arguments::Push && resets(RESET_EPOCH))
+    }
+
+    /// Whether each workgroup takes a ticket that says which tile it works on.
+    pub(crate) fn takes_tickets(&self) -> bool {
+        self.defines.contains(&("TILE_ORDER", TileOrder::Ticket as u32))
     }
 
     /// Whether the last workgroup of a call clears the tile states.

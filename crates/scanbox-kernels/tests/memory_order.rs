@@ -32,8 +32,8 @@ const ONCE: &str = "an atomic load in a loop is not volatile: it may be made onc
 const ACQUIRED: &str = "what is acquired of a shared variable was never released";
 const ONE_WAY: &str = "an atomic operation that reads and writes orders one of them alone";
 const OF_OTHERS: &str = "an atomic operation acquires or releases, but not memory of its own kind";
-const PLAIN: &str = "memory is loaded and stored plainly where workgroups pass something on: others may see a part of it, or \
-                     nothing";
+const UNPOLLED: &str = "no loop reads from an array by an atomic operation, but workgroups wait for others";
+const UNTAKEN: &str = "no atomic operation takes a ticket: two workgroups may get the same one";
 const PLAINLY_READ: &str =
     "a plain load reads what atomic operations write: it may see a part, or an old value for ever";
 const PLAINLY_WRITTEN: &str =
@@ -154,12 +154,12 @@ fn what_is_plain_everywhere_is_refused() {
         "b4.vec4.gather.sub.striped.early.wg64",
         "pers.b4.vec4.gather.sub.striped.early.wg64.u1",
     ] {
-        refused(label, stage, "#define POLLED ", all_plain, PLAIN);
+        refused(label, stage, "#define POLLED ", all_plain, UNPOLLED);
     }
     let taken =
         "atomicAdd(line.next_ticket, 1u, gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed);";
     let plainly = "line.next_ticket;\n    line.next_ticket = taken + 1u;";
-    refused("b1.vec4.par.rake.word64.wg64", "tile/tile_order.glsl", taken, plainly, PLAIN);
+    refused("b1.vec4.par.rake.word64.wg64", "tile/tile_order.glsl", taken, plainly, UNTAKEN);
 }
 
 /// The last workgroup clears what the others may still read, unless it has seen that they have left.
@@ -173,5 +173,5 @@ fn who_clears_has_to_see_that_all_others_have_left() {
     refused(label, stage, "gl_StorageSemanticsBuffer", "gl_StorageSemanticsShared", OF_OTHERS);
     let counted =
         "atomicAdd(line.left, 1u, gl_ScopeDevice, gl_StorageSemanticsBuffer, gl_SemanticsAcquireRelease);";
-    refused(label, stage, counted, "line.left;\n        line.left = shared_leavers + 1u;", PLAIN);
+    refused(label, stage, counted, "line.left;\n        line.left = shared_leavers + 1u;", UNKNOWN);
 }

@@ -13,9 +13,9 @@ use super::spirv::{self, code_of, instructions};
 /// - What atomic operations access in a buffer, no plain load does; what atomic loads do, no plain store does.
 /// - An atomic load in a loop is volatile, or a compiler may make one for all rounds.
 /// - A barrier of the workgroup orders shared memory.
-/// - Where workgroups pass something on, nothing in a buffer is both loaded and stored plainly, but vectors at fixed
-///   places: the line of arguments, which one call passes on to the next.
-/// - Where the last workgroup clears, an atomic operation that acquires and releases says which one is the last.
+/// - Where workgroups wait for others, a loop reads from an array by an atomic operation. Where they take tickets, one
+///   that reads and writes does so, at a fixed place. Where the last one clears, one that acquires and releases says
+///   which one is the last.
 pub(super) fn unordered(words: &[u32], duties: Duties) -> Option<&'static str> {
     let all = instructions(words);
     let mut reader = Reader::new(&all);
@@ -28,20 +28,21 @@ pub(super) fn unordered(words: &[u32], duties: Duties) -> Option<&'static str> {
 /// What a module has to do, which it does not say itself.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Duties {
-    /// Its workgroups pass totals on.
-    pub passes_on: bool,
+    /// Its workgroups wait for what others pass on.
+    pub waits: bool,
+    /// They take tickets.
+    pub takes_tickets: bool,
     /// The last of them clears what they have passed on.
     pub last_clears: bool,
 }
 
-/// A pointer: the class of the memory, the pointer that it leads on from (of what is shared, a variable), its place in
-/// what that one points to, and the type of what is there.
+/// A pointer: the class of the memory, the pointer that it leads on from (of what is shared, a variable), and its place
+/// in what that one points to.
 #[derive(Clone, Default)]
 struct Pointer {
     class: u32,
     base: u32,
     place: PlaceInType,
-    value: u32,
 }
 
 /// A type, and the members on the way to a place in it; `None` for any element of an array.
@@ -58,8 +59,10 @@ struct Uses {
     is_loaded: bool,
     has_plain_load: bool,
     has_plain_store: bool,
-    /// A vector at a fixed place.
-    is_of_line: bool,
+    /// By an atomic operation that reads, in a loop.
+    is_polled: bool,
+    /// By an atomic operation that reads and writes.
+    is_changed: bool,
 }
 
 /// What is known of a module as far as it has been read. What is used stands before.
@@ -68,7 +71,6 @@ struct Reader {
     /// The class of the memory that pointers of a type are to, and the type of what is there.
     pointer_types: BTreeMap<u32, (u32, u32)>,
     pointers: BTreeMap<u32, Pointer>,
-    vectors: BTreeSet<u32>,
     constants: BTreeMap<u32, u32>,
     shared: BTreeMap<u32, Uses>,
     buffers: BTreeMap<PlaceInType, Uses>,
@@ -99,9 +101,6 @@ impl Reader {
         match (number, &one[1..]) {
             (spirv::TYPE_POINTER, [name, class, of]) => {
                 self.pointer_types.insert(*name, (*class, *of));
-            }
-            (spirv::TYPE_VECTOR, [name, ..]) => {
-                self.vectors.insert(*name);
             }
             (spirv::CONSTANT, [_, name, value]) => {
                 self.constants.insert(*name, *value);
@@ -153,10 +152,8 @@ impl Reader {
             && let Some((class, of)) = self.pointer_types.get(kind)
         {
             let pointer = match rest {
-                [base, on @ ..] if spirv::ACCESS_CHAINS.contains(&number) => {
-                    Pointer { value: *of, ..self.led_on(*base, on) }
-                }
-                _ => Pointer { class: *class, base: *name, place: (*of, Vec::new()), value: *of },
+                [base, on @ ..] if spirv::ACCESS_CHAINS.contains(&number) => self.led_on(*base, on),
+                _ => Pointer { class: *class, base: *name, place: (*of, Vec::new()) },
             };
             self.pointers.insert(*name, pointer);
         }
@@ -174,10 +171,7 @@ impl Reader {
     fn of_buffers(&mut self, pointer: u32) -> Option<&mut Uses> {
         let pointer =
             self.pointers.get(&pointer).filter(|pointer| spirv::BUFFERS.contains(&pointer.class))?;
-        let uses = self.buffers.entry(pointer.place.clone()).or_default();
-        uses.is_of_line =
-            self.vectors.contains(&pointer.value) && pointer.place.1.iter().all(Option::is_some);
-        Some(uses)
+        Some(self.buffers.entry(pointer.place.clone()).or_default())
     }
 
     /// An atomic operation, by the names of its pointer, its scope and its semantics.
@@ -204,6 +198,7 @@ impl Reader {
         if reads && writes && acquires(semantics) != releases(semantics) {
             return Some("an atomic operation that reads and writes orders one of them alone");
         }
+        let is_in_loop = !self.open.is_empty();
         let uses = match is_shared {
             true => self.shared.entry(pointer.base).or_default(),
             false => self.buffers.entry(pointer.place).or_default(),
@@ -212,6 +207,8 @@ impl Reader {
         uses.released |= writes && releases(semantics);
         uses.is_atomic = true;
         uses.is_loaded |= !writes;
+        uses.is_polled |= reads && is_in_loop;
+        uses.is_changed |= reads && writes;
         None
     }
 
@@ -236,12 +233,17 @@ impl Reader {
 
     /// What of its duties a module that has been read does not do.
     fn missing(&self, duties: Duties) -> Option<&'static str> {
-        let is_plain = |uses: &Uses| uses.has_plain_load && uses.has_plain_store && !uses.is_of_line;
-        if duties.passes_on && self.buffers.values().any(is_plain) {
+        let is_fixed = |place: &PlaceInType| place.1.iter().all(Option::is_some);
+        // A ticket that is taken in a loop has a fixed place.
+        if duties.waits && !self.buffers.iter().any(|(place, uses)| !is_fixed(place) && uses.is_polled) {
             return Some(
-                "memory is loaded and stored plainly where workgroups pass something on: others may see a part of it, \
-                 or nothing",
+                "no loop reads from an array by an atomic operation, but workgroups wait for others",
             );
+        }
+        if duties.takes_tickets
+            && !self.buffers.iter().any(|(place, uses)| is_fixed(place) && uses.is_changed)
+        {
+            return Some("no atomic operation takes a ticket: two workgroups may get the same one");
         }
         let says_who_is_last = |uses: &Uses| uses.acquired && uses.released;
         if duties.last_clears && !self.buffers.values().any(says_who_is_last) {
@@ -407,31 +409,36 @@ mod tests {
 
     #[test]
     fn duties_are_done() {
-        let passes_on = Duties { passes_on: true, ..Duties::default() };
+        let waits = Duties { waits: true, ..Duties::default() };
+        let takes_tickets = Duties { takes_tickets: true, ..Duties::default() };
         let last_clears = Duties { last_clears: true, ..Duties::default() };
-        let vector = instruction(23, &[2, 1, 4]);
-        // A pointer to a member, 40 or any, of a type: 1 is a number, 2 the vector.
-        let place = |name, kind, which| instruction(65, &[kind, name, BUFFER, which]);
-        let pointers = [instruction(32, &[4, 5349, 2]), vector];
-        let both = |kind, which| {
-            let accesses = vec![place(71, kind, which), plain_load(71), plain_store(71)];
-            [pointers.to_vec(), accesses].concat()
-        };
-        let plainly = "memory is loaded and stored plainly where workgroups pass something on: others may see a part of \
-                       it, or nothing";
-        let unknown = "the workgroup that clears does not acquire what the others released";
+        let looped = |name, inner| [vec![member(name, 8)], in_loop(inner)].concat();
+        let unpolled =
+            Some("no loop reads from an array by an atomic operation, but workgroups wait for others");
+        let untaken = Some("no atomic operation takes a ticket: two workgroups may get the same one");
+        let unknown = Some("the workgroup that clears does not acquire what the others released");
         for (body, duties, what) in [
-            (both(3, 8), passes_on, Some(plainly)),
-            (both(3, 40), passes_on, Some(plainly)),
-            (both(4, 8), passes_on, Some(plainly)),
-            // The line of arguments.
-            (both(4, 40), passes_on, None),
-            (both(3, 8), Duties::default(), None),
-            (vec![member(71, 8), plain_load(71), member(72, 40), plain_store(72)], passes_on, None),
+            (looped(71, load(71, DEVICE, POLLED)), waits, None),
+            // A poll may be one that writes, too.
+            (looped(71, add(71, DEVICE, RELAXED)), waits, None),
+            (vec![member(71, 8), load(71, DEVICE, POLLED)], waits, unpolled),
+            (looped(71, plain_load(71)), waits, unpolled),
+            (looped(71, store(71, DEVICE, RELAXED)), waits, unpolled),
+            (in_loop(load(ONE, WORKGROUP, POLLED)), waits, unpolled),
+            // A ticket is at a fixed place.
+            (in_loop(add(BUFFER, DEVICE, RELAXED)), waits, unpolled),
+            (vec![member(71, 40), add(71, DEVICE, RELAXED)], takes_tickets, None),
+            (vec![member(71, 8), add(71, DEVICE, RELAXED)], takes_tickets, untaken),
+            (vec![member(71, 40), plain_load(71), plain_store(71)], takes_tickets, untaken),
+            (
+                vec![member(71, 40), load(71, DEVICE, RELAXED), store(71, DEVICE, RELAXED)],
+                takes_tickets,
+                untaken,
+            ),
             (vec![add(BUFFER, DEVICE, OF_BUFFERS)], last_clears, None),
-            (vec![add(BUFFER, DEVICE, RELAXED)], last_clears, Some(unknown)),
-            (vec![], last_clears, Some(unknown)),
-            (vec![add(BUFFER, DEVICE, RELAXED)], passes_on, None),
+            (vec![add(BUFFER, DEVICE, RELAXED)], last_clears, unknown),
+            (vec![], last_clears, unknown),
+            (vec![plain_load(BUFFER), plain_store(BUFFER)], Duties::default(), None),
         ] {
             assert_eq!(found_of(&body, duties), what, "{body:?}");
         }

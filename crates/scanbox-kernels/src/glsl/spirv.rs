@@ -9,7 +9,6 @@ pub(super) const HEADER: usize = 5;
 pub(super) const NAME: u16 = 5;
 pub(super) const STRING: u16 = 7;
 pub(super) const LINE: u16 = 8;
-pub(super) const TYPE_VECTOR: u16 = 23;
 pub(super) const TYPE_POINTER: u16 = 32;
 pub(super) const CONSTANT: u16 = 43;
 pub(super) const FUNCTION: u16 = 54;
