@@ -38,8 +38,7 @@ const ENDINGS: [&str; 3] = ["glsl", "comp", "wgsl"];
 /// The first word of every SPIR-V module.
 const SPIRV_MAGIC: u32 = 0x0723_0203;
 /// Goes into the key of the cache: change it when the options below change.
-const OPTIONS: &str =
-    "vulkan1.3, optimize for performance, warnings are errors, late subgroups apart, memory order is checked";
+const OPTIONS: &str = "vulkan1.3, optimize for performance, warnings are errors, late subgroups apart, memory order is checked 2";
 
 /// Why there is no SPIR-V.
 #[derive(Debug, thiserror::Error)]
@@ -183,7 +182,7 @@ impl Compiler {
 
     fn compile_uncached(&self, shader: &Shader) -> Result<Vec<u32>, CompileError> {
         let words = self.with_text(shader, tools::spirv)?;
-        if let Some(wrong) = memory_order::unordered(&words, duties(shader)) {
+        if let Some(wrong) = memory_order::unordered(&words, memory_order::Duties::of(shader)) {
             return Err(failed(shader, wrong));
         }
         let is_late = shader.defines.iter().any(|(name, value)| (*name, *value) == ("LATE", 1));
@@ -266,14 +265,6 @@ impl Compiler {
                 self.collect(&self.include_path(path, name), closure);
             }
         }
-    }
-}
-
-fn duties(shader: &Shader) -> memory_order::Duties {
-    memory_order::Duties {
-        waits: shader.defines.iter().any(|(name, _)| *name == "TILE_STATE"),
-        takes_tickets: shader.takes_tickets(),
-        last_clears: shader.last_clears(),
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use scanbox_model::api::Api;
-use scanbox_model::config::{Arguments, Config, Parameter, Reset, TileOrder, TileState};
+use scanbox_model::config::{Arguments, Config, Parameter, Reset, TileState};
 use scanbox_model::problem::{Placement, Problem};
 use scanbox_model::space::Rejection;
 use scanbox_model::user_operator::UserOperator;
@@ -439,22 +439,11 @@ impl Shader {
         let resets = |number| self.defines.contains(&("RESET", number));
         resets(RESET_TURN) || (self.arguments() != Arguments::Push && resets(RESET_EPOCH))
     }
-
-    /// Whether each workgroup takes a ticket that says which tile it works on.
-    pub(crate) fn takes_tickets(&self) -> bool {
-        self.defines.contains(&("TILE_ORDER", TileOrder::Ticket as u32))
-    }
-
-    /// Whether the last workgroup of a call clears the tile states.
-    pub(crate) fn last_clears(&self) -> bool {
-        self.defines.contains(&("RESET", RESET_CLEAN))
-    }
 }
 
 /// The numbers of resets among shaders: `auto` before them has none.
 const RESET_EPOCH: u32 = Reset::Epoch as u32 - 1;
 const RESET_TURN: u32 = Reset::Turn as u32 - 1;
-const RESET_CLEAN: u32 = Reset::Clean as u32 - 1;
 
 impl fmt::Display for Shader {
     /// `chained_scan.comp BATCH_SIZE=4 LANES=4 ...`: enough to compile it by hand.

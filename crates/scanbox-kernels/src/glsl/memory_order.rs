@@ -3,7 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use scanbox_model::config::{Reset, TileOrder};
+
 use super::spirv::{self, code_of, instructions};
+use crate::plan::Shader;
 
 /// What of a module is not ordered as it has to be; `None` where all is. The rules:
 ///
@@ -34,6 +37,19 @@ pub(super) struct Duties {
     pub takes_tickets: bool,
     /// The last of them clears what they have passed on.
     pub last_clears: bool,
+}
+
+impl Duties {
+    /// Those of a shader, by its defines.
+    pub(super) fn of(shader: &Shader) -> Self {
+        // Among shaders there is no reset `auto`, which is the first.
+        let is_clean = ("RESET", Reset::Clean as u32 - 1);
+        Self {
+            waits: shader.defines.iter().any(|(name, _)| *name == "TILE_STATE"),
+            takes_tickets: shader.defines.contains(&("TILE_ORDER", TileOrder::Ticket as u32)),
+            last_clears: shader.defines.contains(&is_clean),
+        }
+    }
 }
 
 /// A pointer: the class of the memory, the pointer that it leads on from (of what is shared, a variable), and its place
