@@ -30,9 +30,9 @@ const OF_DEVICE: &str =
 const OF_SHARED: &str = "the scope of an atomic operation on shared memory is smaller than the workgroup";
 const ONCE: &str = "an atomic load in a loop is not volatile: it may be made once for all rounds";
 const ACQUIRED: &str = "what is acquired of a shared variable was never released";
-const ONE_WAY: &str = "an atomic operation that reads and writes orders one of them alone";
+const HALF: &str = "what an atomic operation finds is used, but it releases and does not acquire";
 const OF_OTHERS: &str = "an atomic operation acquires or releases, but not memory of its own kind";
-const UNPOLLED: &str = "no loop reads from an array by an atomic operation, but workgroups wait for others";
+const UNPOLLED: &str = "no loop reads from a buffer by an atomic operation, but workgroups wait for others";
 const UNTAKEN: &str = "no atomic operation takes a ticket: two workgroups may get the same one";
 const PLAINLY_READ: &str =
     "a plain load reads what atomic operations write: it may see a part, or an old value for ever";
@@ -115,8 +115,8 @@ fn flags_without_order_are_refused() {
         (raise, raise.replace("RELEASE", "RELAXED"), ACQUIRED),
         (read, read.replace("ACQUIRE", "RELAXED"), RELEASED),
         ("ACQUIRE_RELEASE);", "RELAXED);".to_owned(), ACQUIRED),
-        ("ACQUIRE_RELEASE);", "RELEASE);".to_owned(), ONE_WAY),
-        ("ACQUIRE_RELEASE);", "ACQUIRE);".to_owned(), ONE_WAY),
+        ("ACQUIRE_RELEASE);", "RELEASE);".to_owned(), HALF),
+        ("ACQUIRE_RELEASE);", "ACQUIRE);".to_owned(), ACQUIRED),
         ("gl_StorageSemanticsShared", "gl_StorageSemanticsBuffer".to_owned(), OF_OTHERS),
     ] {
         refused(FLAGS, stage, from, &to, reason);
@@ -167,7 +167,7 @@ fn what_is_plain_everywhere_is_refused() {
 fn who_clears_has_to_see_that_all_others_have_left() {
     let (stage, label) = STAGES[3];
     for order in ["gl_SemanticsRelaxed", "gl_SemanticsAcquire", "gl_SemanticsRelease"] {
-        let reason = if order == "gl_SemanticsRelaxed" { UNKNOWN } else { ONE_WAY };
+        let reason = if order == "gl_SemanticsRelease" { HALF } else { UNKNOWN };
         refused(label, stage, "gl_SemanticsAcquireRelease", order, reason);
     }
     refused(label, stage, "gl_StorageSemanticsBuffer", "gl_StorageSemanticsShared", OF_OTHERS);

@@ -11,14 +11,14 @@ use crate::plan::Shader;
 /// What of a module is not ordered as it has to be; `None` where all is. The rules:
 ///
 /// - The scope of an atomic operation is that of all who share the memory.
-/// - What acquires or releases orders memory of its own kind, of the workgroup or of the device; what reads and writes
-///   does both or neither. What is written to a shared variable is released if it is acquired, and the other way round.
+/// - What acquires or releases orders memory of its own kind, of the workgroup or of the device. What is written to a
+///   shared variable is released if it is acquired, and the other way round. Of what releases, the value that was there
+///   before is used only where it acquires, too.
 /// - What atomic operations access in a buffer, no plain load does; what atomic loads do, no plain store does.
 /// - An atomic load in a loop is volatile, or a compiler may make one for all rounds.
 /// - A barrier of the workgroup orders shared memory.
-/// - Where workgroups wait for others, a loop reads from an array by an atomic operation. Where they take tickets, one
-///   that reads and writes does so, at a fixed place. Where the last one clears, one that acquires and releases says
-///   which one is the last.
+/// - Where workgroups wait for others, a loop reads from a buffer by an atomic operation. Where they take tickets, one
+///   reads and writes. Where the last one clears, one that acquires and releases says which one is the last.
 pub(super) fn unordered(words: &[u32], duties: Duties) -> Option<&'static str> {
     let all = instructions(words);
     let mut reader = Reader::new(&all);
@@ -75,7 +75,7 @@ struct Uses {
     is_loaded: bool,
     has_plain_load: bool,
     has_plain_store: bool,
-    /// By an atomic operation that reads, in a loop.
+    /// By an atomic operation in a loop that may be a poll.
     is_polled: bool,
     /// By an atomic operation that reads and writes.
     is_changed: bool,
@@ -89,6 +89,8 @@ struct Reader {
     pointers: BTreeMap<u32, Pointer>,
     constants: BTreeMap<u32, u32>,
     shared: BTreeMap<u32, Uses>,
+    /// What atomic operations found that release and do not acquire.
+    released_alone: BTreeSet<u32>,
     buffers: BTreeMap<PlaceInType, Uses>,
     /// Where a loop ends, by where it begins.
     loops: BTreeMap<u32, u32>,
@@ -114,6 +116,9 @@ impl Reader {
     /// Takes an instruction in. Returns what is wrong with it.
     fn read(&mut self, one: &[u32]) -> Option<&'static str> {
         let number = code_of(one);
+        if one[1..].iter().any(|name| self.released_alone.contains(name)) {
+            return Some("what an atomic operation finds is used, but it releases and does not acquire");
+        }
         match (number, &one[1..]) {
             (spirv::TYPE_POINTER, [name, class, of]) => {
                 self.pointer_types.insert(*name, (*class, *of));
@@ -147,9 +152,13 @@ impl Reader {
                 }
                 return self.access([*pointer, *scope, *semantics], true, false);
             }
-            (_, [_, _, pointer, scope, semantics, ..])
+            (_, [_, name, pointer, scope, semantics, ..])
                 if spirv::ATOMIC_CHANGES.iter().any(|those| those.contains(&number)) =>
             {
+                let order = self.value(*semantics);
+                if releases(order) && !acquires(order) {
+                    self.released_alone.insert(*name);
+                }
                 return self.access([*pointer, *scope, *semantics], true, true);
             }
             (spirv::LOAD, [_, _, pointer, ..]) => {
@@ -211,10 +220,8 @@ impl Reader {
         if (acquires(semantics) || releases(semantics)) && semantics & own == 0 {
             return Some("an atomic operation acquires or releases, but not memory of its own kind");
         }
-        if reads && writes && acquires(semantics) != releases(semantics) {
-            return Some("an atomic operation that reads and writes orders one of them alone");
-        }
         let is_in_loop = !self.open.is_empty();
+        let is_fixed = pointer.place.1.iter().all(Option::is_some);
         let uses = match is_shared {
             true => self.shared.entry(pointer.base).or_default(),
             false => self.buffers.entry(pointer.place).or_default(),
@@ -223,7 +230,8 @@ impl Reader {
         uses.released |= writes && releases(semantics);
         uses.is_atomic = true;
         uses.is_loaded |= !writes;
-        uses.is_polled |= reads && is_in_loop;
+        // What reads and writes at a fixed place, over and over, takes tickets.
+        uses.is_polled |= is_in_loop && reads && !(writes && is_fixed);
         uses.is_changed |= reads && writes;
         None
     }
@@ -249,20 +257,16 @@ impl Reader {
 
     /// What of its duties a module that has been read does not do.
     fn missing(&self, duties: Duties) -> Option<&'static str> {
-        let is_fixed = |place: &PlaceInType| place.1.iter().all(Option::is_some);
-        // A ticket that is taken in a loop has a fixed place.
-        if duties.waits && !self.buffers.iter().any(|(place, uses)| !is_fixed(place) && uses.is_polled) {
+        let some = |is: fn(&Uses) -> bool| self.buffers.values().any(is);
+        if duties.waits && !some(|uses| uses.is_polled) {
             return Some(
-                "no loop reads from an array by an atomic operation, but workgroups wait for others",
+                "no loop reads from a buffer by an atomic operation, but workgroups wait for others",
             );
         }
-        if duties.takes_tickets
-            && !self.buffers.iter().any(|(place, uses)| is_fixed(place) && uses.is_changed)
-        {
+        if duties.takes_tickets && !some(|uses| uses.is_changed) {
             return Some("no atomic operation takes a ticket: two workgroups may get the same one");
         }
-        let says_who_is_last = |uses: &Uses| uses.acquired && uses.released;
-        if duties.last_clears && !self.buffers.values().any(says_who_is_last) {
+        if duties.last_clears && !some(|uses| uses.acquired && uses.released) {
             return Some("the workgroup that clears does not acquire what the others released");
         }
         None
@@ -370,6 +374,9 @@ mod tests {
             vec![load(ONE, WORKGROUP, ACQUIRE), store(ONE, WORKGROUP, RELEASE)],
             vec![load(ONE, WORKGROUP, ACQUIRE), add(ONE, WORKGROUP, BOTH), load(OTHER, WORKGROUP, RELAXED)],
             vec![chain(ONE), load(70, WORKGROUP, ACQUIRE), store(ONE, WORKGROUP, RELEASE)],
+            // What it finds is not used; or it finds, and others release.
+            vec![load(ONE, WORKGROUP, ACQUIRE), add(ONE, WORKGROUP, RELEASE)],
+            vec![add(ONE, WORKGROUP, ACQUIRE), store(ONE, WORKGROUP, RELEASE), instruction(62, &[53, 51])],
             barrier(WORKGROUP, BOTH),
             barrier(DEVICE, BOTH),
             // Another member of the same memory, and one that nobody waits for.
@@ -386,7 +393,7 @@ mod tests {
             "the scope of an atomic operation on memory of the device leaves out other workgroups";
         let of_shared = "the scope of an atomic operation on shared memory is smaller than the workgroup";
         let of_nothing = "an atomic operation acquires or releases, but not memory of its own kind";
-        let one_way = "an atomic operation that reads and writes orders one of them alone";
+        let half = "what an atomic operation finds is used, but it releases and does not acquire";
         let once = "an atomic load in a loop is not volatile: it may be made once for all rounds";
         let acquired = "what is acquired of a shared variable was never released";
         let released = "what is released in a shared variable is never acquired";
@@ -406,8 +413,7 @@ mod tests {
             (vec![load(ONE, WORKGROUP, OF_NOTHING)], of_nothing),
             (vec![add(BUFFER, DEVICE, BOTH)], of_nothing),
             (vec![load(ONE, WORKGROUP, OF_BUFFERS)], of_nothing),
-            (vec![load(ONE, WORKGROUP, ACQUIRE), add(ONE, WORKGROUP, RELEASE)], one_way),
-            (vec![add(ONE, WORKGROUP, ACQUIRE), store(ONE, WORKGROUP, RELEASE)], one_way),
+            (vec![add(ONE, WORKGROUP, RELEASE), instruction(62, &[53, 51])], half),
             (in_loop(load(BUFFER, DEVICE, RELAXED)), once),
             (vec![member(71, 40), add(71, DEVICE, RELAXED), member(72, 40), plain_load(72)], plainly_read),
             (vec![member(71, 8), load(71, DEVICE, RELAXED), member(72, 9), plain_store(72)], plainly_written),
@@ -430,21 +436,21 @@ mod tests {
         let last_clears = Duties { last_clears: true, ..Duties::default() };
         let looped = |name, inner| [vec![member(name, 8)], in_loop(inner)].concat();
         let unpolled =
-            Some("no loop reads from an array by an atomic operation, but workgroups wait for others");
+            Some("no loop reads from a buffer by an atomic operation, but workgroups wait for others");
         let untaken = Some("no atomic operation takes a ticket: two workgroups may get the same one");
         let unknown = Some("the workgroup that clears does not acquire what the others released");
         for (body, duties, what) in [
             (looped(71, load(71, DEVICE, POLLED)), waits, None),
-            // A poll may be one that writes, too.
+            (in_loop(load(BUFFER, DEVICE, POLLED)), waits, None),
+            // A poll may be one that writes, too, but not a ticket, which has a fixed place.
             (looped(71, add(71, DEVICE, RELAXED)), waits, None),
             (vec![member(71, 8), load(71, DEVICE, POLLED)], waits, unpolled),
             (looped(71, plain_load(71)), waits, unpolled),
             (looped(71, store(71, DEVICE, RELAXED)), waits, unpolled),
             (in_loop(load(ONE, WORKGROUP, POLLED)), waits, unpolled),
-            // A ticket is at a fixed place.
             (in_loop(add(BUFFER, DEVICE, RELAXED)), waits, unpolled),
             (vec![member(71, 40), add(71, DEVICE, RELAXED)], takes_tickets, None),
-            (vec![member(71, 8), add(71, DEVICE, RELAXED)], takes_tickets, untaken),
+            (vec![member(71, 8), add(71, DEVICE, RELAXED)], takes_tickets, None),
             (vec![member(71, 40), plain_load(71), plain_store(71)], takes_tickets, untaken),
             (
                 vec![member(71, 40), load(71, DEVICE, RELAXED), store(71, DEVICE, RELAXED)],
