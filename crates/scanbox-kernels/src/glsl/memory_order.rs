@@ -3,7 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use scanbox_model::config::{Reset, TileOrder};
+use scanbox_model::config::{Family, Parameter, Reset, TileOrder};
+use scanbox_model::parameters::Totals;
 
 use super::spirv::{self, code_of, instructions};
 use crate::plan::Shader;
@@ -40,12 +41,19 @@ pub(super) struct Duties {
 }
 
 impl Duties {
-    /// Those of a shader, by its defines.
+    /// Those of a shader: the root of a family has them, and its defines say which. A test of a stage has none.
     pub(super) fn of(shader: &Shader) -> Self {
+        let passes_on = |family: &Family| {
+            let entry = family.entry();
+            entry.shader == shader.root && entry.totals == Totals::PassedOn
+        };
+        if !Family::VALUES.iter().any(passes_on) {
+            return Self::default();
+        }
         // Among shaders there is no reset `auto`, which is the first.
         let is_clean = ("RESET", Reset::Clean as u32 - 1);
         Self {
-            waits: shader.defines.iter().any(|(name, _)| *name == "TILE_STATE"),
+            waits: true,
             takes_tickets: shader.defines.contains(&("TILE_ORDER", TileOrder::Ticket as u32)),
             last_clears: shader.defines.contains(&is_clean),
         }
