@@ -436,14 +436,15 @@ impl Shader {
     /// Whether the device counts its calls (see [`ScratchContent::SelfTurning`]).
     #[must_use]
     pub fn turns_itself(&self) -> bool {
-        let resets = |number| self.defines.contains(&("RESET", number));
-        resets(RESET_TURN) || (self.arguments() != Arguments::Push && resets(RESET_EPOCH))
+        self.resets(Reset::Turn) || (self.arguments() != Arguments::Push && self.resets(Reset::Epoch))
+    }
+
+    /// Whether this is how it comes by states that no other call has written. Among shaders `auto`, which is the first,
+    /// has no number.
+    pub(crate) fn resets(&self, reset: Reset) -> bool {
+        self.defines.contains(&("RESET", reset as u32 - 1))
     }
 }
-
-/// The numbers of resets among shaders: `auto` before them has none.
-const RESET_EPOCH: u32 = Reset::Epoch as u32 - 1;
-const RESET_TURN: u32 = Reset::Turn as u32 - 1;
 
 impl fmt::Display for Shader {
     /// `chained_scan.comp BATCH_SIZE=4 LANES=4 ...`: enough to compile it by hand.

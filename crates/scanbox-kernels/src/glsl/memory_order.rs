@@ -50,12 +50,10 @@ impl Duties {
         if !Family::VALUES.iter().any(passes_on) {
             return Self::default();
         }
-        // Among shaders there is no reset `auto`, which is the first.
-        let is_clean = ("RESET", Reset::Clean as u32 - 1);
         Self {
             waits: true,
             takes_tickets: shader.defines.contains(&("TILE_ORDER", TileOrder::Ticket as u32)),
-            last_clears: shader.defines.contains(&is_clean),
+            last_clears: shader.resets(Reset::Clean),
         }
     }
 }
