@@ -15,9 +15,12 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 const TAKES: &str = "shared_tile = take_ticket();";
-/// Wrong from the first call on, and the scratch memory is left in disorder: no ticket is taken.
+/// Wrong from the first call on, and the scratch memory is left in disorder: each workgroup takes two tickets, and has
+/// another tile than they say. (Without a ticket it would not be compiled.)
 const NO_TICKET: &str = r#"
 #if BATCH_SIZE == 2
+        take_ticket();
+        take_ticket();
         shared_tile = gl_WorkGroupID.x ^ 1u;
 #else
         shared_tile = take_ticket();

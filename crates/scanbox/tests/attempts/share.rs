@@ -106,7 +106,7 @@ fn a_share_without_locks_needs_none() {
 
 #[test]
 fn a_share_that_fills_up_is_told_and_tried_again() {
-    let fleet = Fleet::new(&slow(60));
+    let fleet = Fleet::new(&slow(150));
     shim(&fleet);
     let full = fleet.place.folder().join("full");
     let log = fleet.place.folder().join("log");
@@ -119,7 +119,8 @@ fn a_share_that_fills_up_is_told_and_tried_again() {
     let before = fleet.points().len();
     fs::remove_file(&full).unwrap();
     wait_until("its end", || said().contains("rows are published again"));
-    assert!(before < fleet.points().len());
+    // What is published first need not have a row more: a file of facts may be all that was still to come.
+    wait_until("more rows", || before < fleet.points().len());
     let ended = wait(child);
     assert_eq!(ended.code, Some(0), "{}", said());
     assert_eq!(said().matches("rows cannot be published now").count(), 1, "{}", said());
