@@ -452,25 +452,33 @@ fn deterministic_kernels_repeat_their_bits() {
 #[test]
 fn the_list_of_pairs_is_what_to_verify() {
     let bench = Bench::new("");
-    let affine = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/operators/affine.glsl");
-    let listed = bench.space(&["--list-pairs", affine]);
+    // Their fields have different types: uint and float.
+    let files = ["affine", "affine-f32", "argmax", "text-position"];
+    let files =
+        files.map(|name| format!("{}/../../kernels/operators/{name}.glsl", env!("CARGO_MANIFEST_DIR")));
+    let list = [&["--list-pairs"], &files.each_ref().map(String::as_str)[..]].concat();
+    let listed = bench.space(&list);
     listed.code(0);
     let lines: Vec<Vec<&str>> = listed.out.lines().map(|line| line.split(' ').collect()).collect();
-    let of_affine = |line: &&Vec<&str>| line.contains(&affine);
-    let (own, others): (Vec<_>, Vec<_>) = lines.iter().partition(|line| of_affine(line));
-    assert!(own.len() >= 2 && others.len() > 30, "{} and {} problems", own.len(), others.len());
+    let of_file = |line: &&Vec<&str>| line.contains(&"--operator");
+    let (own, others): (Vec<_>, Vec<_>) = lines.iter().partition(|line| of_file(line));
+    assert!(own.len() >= 8 && others.len() > 30, "{} and {} problems", own.len(), others.len());
     for line in &lines {
         assert!(line.iter().any(|word| word.contains(".wg")), "{line:?}");
     }
     for word in ["--op", "--type", "f64", "reduce", "exclusive", "--in-place", "'--init=3'"] {
         assert!(others.iter().any(|line| line.contains(&word)), "{word} is in no line");
     }
-    for line in [own[0], others[0]] {
+    let begin = |line: &&Vec<&str>| line.iter().any(|word| word.contains("--init="));
+    let begun: Vec<_> = own.iter().copied().filter(begin).collect();
+    let of_floats = |word: &&str| word.ends_with("affine-f32.glsl") || word.ends_with("argmax.glsl");
+    assert!(begun.iter().any(|line| line.iter().any(|word| of_floats(&word))), "{begun:?}");
+    for line in begun.into_iter().chain([own[0], others[0]]) {
         // As a shell takes its quotes away.
         let words: Vec<&str> = line.iter().map(|word| word.trim_matches('\'')).collect();
         bench.run(&[&words[..], &["--sizes", "100"]].concat()).code(0);
     }
-    assert_eq!(bench.space(&["--list-pairs", affine]).out, listed.out);
+    assert_eq!(bench.space(&list).out, listed.out);
     bench.space(&["--list-pairs", "nowhere.glsl"]).code(2).complains("nowhere.glsl");
     bench.space(&["--list-pairs", "--filter", "vector_width=scalar"]).code(2).complains("no config is left");
     for unused in [["--sizes", "100"], ["--seed", "2"], ["--op", "max"], ["--mode", "reduce"]] {
