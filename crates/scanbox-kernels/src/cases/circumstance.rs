@@ -72,6 +72,91 @@ impl Circumstance {
     pub const VARIED: [Self; 4] =
         [Self::NoElements, Self::AnyElement, Self::BeyondMaximum, Self::AcrossTheEnd];
 
+    /// Every one, in order.
+    pub const EVERY: [Self; 12] = [
+        Self::First,
+        Self::Again,
+        Self::Garbage,
+        Self::NewMemory,
+        Self::Surplus,
+        Self::InARow,
+        Self::BetweenGuards,
+        Self::Late,
+        Self::NoElements,
+        Self::AnyElement,
+        Self::BeyondMaximum,
+        Self::AcrossTheEnd,
+    ];
+
+    /// Its word in answers.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::First => "first",
+            Self::Again => "again",
+            Self::Garbage => "garbage",
+            Self::NewMemory => "new_memory",
+            Self::Surplus => "surplus",
+            Self::InARow => "in_a_row",
+            Self::BetweenGuards => "between_guards",
+            Self::Late => "late",
+            Self::NoElements => "no_elements",
+            Self::AnyElement => "any_element",
+            Self::BeyondMaximum => "beyond_maximum",
+            Self::AcrossTheEnd => "across_the_end",
+        }
+    }
+
+    /// What it means, and what a kernel that is wrong in it alone does wrong most likely.
+    #[must_use]
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::First => {
+                "The first call of a case. The scratch memory is as the calls of other sizes left it."
+            }
+            Self::Again => {
+                "The same call once more. Where only this one is wrong, the first one left its scratch memory, or an \
+                 answer in the output, that it took for its own."
+            }
+            Self::Garbage => {
+                "The scratch memory holds what looks like good states of an older call. A kernel that takes one for its \
+                 own does not check to which call a state belongs, or does not clear what it must."
+            }
+            Self::NewMemory => {
+                "The scratch memory is new, and happens to hold what looks like states of the call to come. What must \
+                 be zero is not made so."
+            }
+            Self::Surplus => {
+                "More workgroups start than there are tiles. Those that have no tile must leave without a trace."
+            }
+            Self::InARow => {
+                "Many calls in one submission, as they are timed, on two inputs that alternate. What is wrong here alone \
+                 depends on what the call before left."
+            }
+            Self::BetweenGuards => {
+                "Input and output stand elsewhere, each between words that no call may change: the kernel writes outside \
+                 its output, or to an address of an earlier call."
+            }
+            Self::Late => {
+                "A build in which some workgroups are late, and the subgroups of a workgroup run one after the other, in \
+                 either order. A barrier is missing, or workgroups do not wait for all that they must."
+            }
+            Self::NoElements => {
+                "The device has written that there are no elements: nothing but the total may be written."
+            }
+            Self::AnyElement => {
+                "The device has written how many elements there are, and the arrays begin where no vector may."
+            }
+            Self::BeyondMaximum => {
+                "The device has written more elements than the call was recorded for, which counts as that many."
+            }
+            Self::AcrossTheEnd => {
+                "The count of calls begins anew, while calls become smaller: a state that an earlier, larger call left \
+                 counts as one of this call, unless it was cleared."
+            }
+        }
+    }
+
     /// Whether a config can be called on arrays of another place: these have addresses, which it is told.
     #[must_use]
     pub fn may_be_between_guards(config: &Config, device: &DeviceProfile) -> bool {
@@ -297,5 +382,22 @@ impl Garbage {
     #[must_use]
     pub fn from(self) -> u64 {
         if let Self::InTileStates { from, .. } = self { from } else { 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Circumstance;
+
+    #[test]
+    fn every_circumstance_has_the_word_of_answers() {
+        let schema = schemars::schema_for!(Circumstance);
+        let words: Vec<&str> = schema.as_value()["oneOf"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| one["const"].as_str().unwrap())
+            .collect();
+        assert_eq!(words, Circumstance::EVERY.map(Circumstance::word));
     }
 }

@@ -1,7 +1,7 @@
 //! What a call leaves in the scratch memory: what the next one counts on. That it does not shows in a wrong element at
 //! most by a race, since the states of two calls in a row are mostly alike.
 
-use scanbox_kernels::plan::{FIRST_TURN, Plan, ScratchContent, TICKET_BYTES, TURN_WORD};
+use scanbox_kernels::plan::{BANK_WORDS, FIRST_TURN, Plan, ScratchContent, TICKET_BYTES, TURN_WORD};
 use scanbox_model::config::TileState;
 use scanbox_model::record::Status;
 
@@ -17,6 +17,7 @@ pub(super) fn check(
     plan: &Plan,
     before: Option<u32>,
 ) -> Result<Option<u32>, Failure> {
+    check_banks(backend, plan)?;
     let (bytes, epoch_bits) = match plan.scratch.content {
         ScratchContent::Zeros => (plan.scratch.bytes, None),
         ScratchContent::SelfTurning { epoch_bits } => (TICKET_BYTES, Some(epoch_bits)),
@@ -43,6 +44,26 @@ pub(super) fn check(
         return Err(Failure::new(Status::WrongResult, reason));
     }
     Ok(Some(turn))
+}
+
+/// Reads both banks of groups to which tiles add their totals: that of the next call has to be empty, since each call
+/// clears the other one.
+fn check_banks(backend: &mut dyn Backend, plan: &Plan) -> Result<(), Failure> {
+    let words = 2 * plan.scratch.bank_words as usize;
+    let is_cleared_ahead =
+        matches!(plan.scratch.content, ScratchContent::Tagged { .. } | ScratchContent::SelfTurning { .. });
+    if words == 0 || !is_cleared_ahead {
+        return Ok(());
+    }
+    for bank in 0..2 {
+        let begin = TICKET_BYTES + bank * 8 * BANK_WORDS;
+        let content = backend.scratch_content(begin, words)?;
+        if content.is_none_or(|words| words.iter().all(|word| *word == 0)) {
+            return Ok(());
+        }
+    }
+    let reason = "the next call would not find its groups of tiles empty: both banks of them hold sums";
+    Err(Failure::new(Status::WrongResult, reason))
 }
 
 /// Reads the states that the calls with the last and the first turn leave behind: there is none of another turn, since

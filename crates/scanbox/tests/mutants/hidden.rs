@@ -29,7 +29,7 @@ fn failures<S: AsRef<str>, T: AsRef<str>>(
 }
 
 /// Kernels with these lookbacks and states, in these batches.
-fn in_batches(kernels: [&str; 4], batches: [u32; 4]) -> [String; 4] {
+fn in_batches<const N: usize>(kernels: [&str; N], batches: [u32; N]) -> [String; N] {
     std::array::from_fn(|place| format!("b{}.vec4.{}.wg64", batches[place], kernels[place]))
 }
 
@@ -244,11 +244,29 @@ fn a_verification_finds_what_calls_leave_behind() {
             "            states.at[i] = 0u;",
             "            states.at[i] = BATCH_SIZE == 5 ? states.at[i] : 0u;",
         ),
+        // By the turn of the host, and by that of the device.
+        (
+            "stages/state/group_state.glsl",
+            "clear_bank(1u - BANK, params.stale_groups,",
+            "clear_bank(1u - BANK, BATCH_SIZE == 6 ? 0u : params.stale_groups,",
+        ),
+        (
+            "stages/state/leave.glsl",
+            "        clear_groups(1u - BANK);",
+            "        if (BATCH_SIZE != 7) { clear_groups(1u - BANK); }",
+        ),
     ];
     let Some(bench) = Bench::with(&changes) else { return };
-    let kernels =
-        ["par.rake.split.turn", "par.rake.word64.block", "fallback.sub.word64.block", "par.rake.split.clean"];
-    let (broken, healthy) = (in_batches(kernels, [2, 2, 3, 5]), in_batches(kernels, [4; 4]));
+    let kernels = [
+        "par.rake.split.turn",
+        "par.rake.word64.block",
+        "fallback.sub.word64.block",
+        "par.rake.split.clean",
+        "two.sub.word64",
+        "two.sub.word64.turn",
+        "two.sub.word64.block",
+    ];
+    let (broken, healthy) = (in_batches(kernels, [2, 2, 3, 5, 6, 7, 7]), in_batches(kernels, [4; 7]));
     for failure in failures(&bench, &broken, &healthy, &["--sizes", "65536", "--timeout", "20s"]) {
         let reason = failure["reason"].as_str().unwrap();
         assert!(reason.starts_with("the next call would not "), "{failure:#}");

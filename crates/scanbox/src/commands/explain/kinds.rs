@@ -1,6 +1,7 @@
 //! The words that are not labels, by kind.
 
 use scanbox_analysis::metric::Metric;
+use scanbox_kernels::cases::Circumstance;
 use scanbox_kernels::catalog::rules;
 use scanbox_model::call_form::CallForm;
 use scanbox_model::config::Parameter;
@@ -62,6 +63,14 @@ const KINDS: &[WordKind] = &[
         text: "How the attempt to run a config at a size ended: the column `status`.",
         headings: ["status", "", "meaning"],
         words: || Status::ALL.iter().map(|status| plain(status.word(), status.meaning())).collect(),
+    },
+    WordKind {
+        one: "circumstance",
+        all: "circumstances",
+        text: "What was special about a call that `scanbox verify` found wrong: the field `circumstance` of its answer in \
+               JSON. The calls of a case follow each other in this order.",
+        headings: ["circumstance", "", "meaning"],
+        words: || Circumstance::EVERY.iter().map(|one| plain(one.word(), one.meaning())).collect(),
     },
     WordKind {
         one: "selection",
