@@ -27,6 +27,7 @@ mod tools;
 #[cfg(target_family = "wasm")]
 #[path = "glsl/no_tools.rs"]
 mod tools;
+mod unset;
 
 pub use flat::compile_flat;
 pub use probes::{COUNTED_REGISTERS, ProbeShader, compile_probe, held_by, probe_hash};
@@ -38,8 +39,7 @@ const ENDINGS: [&str; 3] = ["glsl", "comp", "wgsl"];
 /// The first word of every SPIR-V module.
 const SPIRV_MAGIC: u32 = 0x0723_0203;
 /// Goes into the key of the cache: change it when the options below change.
-const OPTIONS: &str =
-    "vulkan1.3, optimize for performance, warnings are errors, late subgroups apart, memory order 2";
+const OPTIONS: &str = "vulkan1.3, optimize for performance, warnings are errors, late subgroups apart, shared words unset, memory order 2";
 
 /// Why there is no SPIR-V.
 #[derive(Debug, thiserror::Error)]
@@ -187,7 +187,7 @@ impl Compiler {
             return Err(failed(shader, wrong));
         }
         let is_late = shader.defines.iter().any(|(name, value)| (*name, *value) == ("LATE", 1));
-        Ok(if is_late { apart::subgroups_apart(&words) } else { words })
+        Ok(if is_late { apart::subgroups_apart(&unset::with_garbage(&words)) } else { words })
     }
 
     /// The text of its root file.

@@ -6,10 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::spirv::{self, HEADER, code_of, instructions};
-
-/// The word of the header that says how many names there are.
-const BOUND: usize = 3;
+use super::spirv::{self, BOUND, HEADER, code_of, instructions};
 
 /// The module with barriers that make what is shared available and visible, and accesses that do not.
 pub(super) fn subgroups_apart(words: &[u32]) -> Vec<u32> {

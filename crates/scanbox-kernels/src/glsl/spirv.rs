@@ -4,11 +4,15 @@ use std::ops::RangeInclusive;
 
 /// Words before the first instruction.
 pub(super) const HEADER: usize = 5;
+/// The one of them that says how many names there are.
+pub(super) const BOUND: usize = 3;
 
 // Instructions.
 pub(super) const NAME: u16 = 5;
 pub(super) const STRING: u16 = 7;
 pub(super) const LINE: u16 = 8;
+pub(super) const TYPE_INTEGER: u16 = 21;
+pub(super) const TYPE_ARRAY: u16 = 28;
 pub(super) const TYPE_POINTER: u16 = 32;
 pub(super) const CONSTANT: u16 = 43;
 pub(super) const FUNCTION: u16 = 54;
@@ -42,10 +46,11 @@ pub(super) const BUFFERS: [u32; 2] = [12, 5349];
 pub(super) const WORKGROUP: u32 = 2;
 pub(super) const BEYOND_WORKGROUPS: [u32; 3] = [0, 1, 5];
 
-// Bits of memory operands; the last two are followed by a scope each.
+// Bits of memory operands; those that make available or visible are followed by a scope each.
 pub(super) const ALIGNED: u32 = 0x2;
 pub(super) const MAKE_POINTER_AVAILABLE: u32 = 0x8;
 pub(super) const MAKE_POINTER_VISIBLE: u32 = 0x10;
+pub(super) const NON_PRIVATE: u32 = 0x20;
 
 // Bits of memory semantics.
 pub(super) const ACQUIRE: u32 = 0x2;

@@ -273,6 +273,41 @@ fn a_verification_finds_what_calls_leave_behind() {
     }
 }
 
+/// Shared memory holds zeros when a software device begins a workgroup.
+#[test]
+fn a_verification_finds_shared_words_that_are_not_set() {
+    let changes = [
+        (
+            "stages/lookback/gather_fallback.glsl",
+            "    if (SUBGROUPS > 1u && invocation_rank() == 0u) {\n        shared_fallback_tile = NO_TILE;",
+            "    if (BATCH_SIZE != 2 && SUBGROUPS > 1u && invocation_rank() == 0u) {\n        shared_fallback_tile = NO_TILE;",
+        ),
+        (
+            "stages/lookback/onward_fallback.glsl",
+            "    shared_fallback_tiles[0] = NO_TILE;",
+            "    shared_fallback_tiles[BATCH_SIZE == 3 ? 1 : 0] = NO_TILE;",
+        ),
+    ];
+    let Some(bench) = Bench::with(&changes) else { return };
+    let labels = |batches: [u32; 2]| {
+        let [one, other] = batches;
+        [
+            format!("b{one}.vec4.gatherfall.rake.wg64"),
+            format!("pers.b{other}.vec4.gatherfall.sub.striped.early.wg64.u1"),
+        ]
+    };
+    let (broken, healthy) = (labels([2, 3]), labels([4, 4]));
+    let labels: Vec<&str> = broken.iter().chain(&healthy).map(String::as_str).collect();
+    // What they take for a tile is at no address that there is: their worker dies.
+    let rest = ["--sizes", "20000", "--timeout", "20s", "--inputs", "random", "--format", "json"];
+    let answer = bench.run(&[&["verify"][..], &labels, &rest].concat(), 1);
+    let answer: Value = serde_json::from_str(&answer.out).unwrap();
+    let failures = answer["failures"].as_array().unwrap();
+    let found: BTreeSet<&str> = failures.iter().map(|failure| failure["config"].as_str().unwrap()).collect();
+    assert_eq!(found, broken.iter().map(String::as_str).collect(), "{answer:#}");
+    assert!(failures.iter().all(|failure| failure["circumstance"] == "late"), "{answer:#}");
+}
+
 /// Few elements as rows: what is found where a number of rows begins or ends, or where a call has fewer workgroups.
 #[test]
 fn a_verification_finds_rows_that_are_left_out() {
