@@ -472,7 +472,7 @@ fn the_list_of_pairs_is_what_to_verify() {
     let begin = |line: &&Vec<&str>| line.iter().any(|word| word.contains("--init="));
     let begun: Vec<_> = own.iter().copied().filter(begin).collect();
     let of_floats = |word: &&str| word.ends_with("affine-f32.glsl") || word.ends_with("argmax.glsl");
-    assert!(begun.iter().any(|line| line.iter().any(|word| of_floats(&word))), "{begun:?}");
+    assert!(begun.iter().any(|line| line.iter().any(of_floats)), "{begun:?}");
     for line in begun.into_iter().chain([own[0], others[0]]) {
         // As a shell takes its quotes away.
         let words: Vec<&str> = line.iter().map(|word| word.trim_matches('\'')).collect();
