@@ -78,6 +78,7 @@ void scan_full_tiles(const uint full_tiles, inout uint tile, inout uint round) {
         if (more) {
             arrive(round + 1u, next, TOTAL_OF_SUBGROUP(next_items));
         }
+        begin_tile(tile);
         const Element prefix = wait_for_prefix(round, tile, more);
         add_prefix(items, combine(prefix, total_of_earlier_subgroups(round)));
         store_last(tile);
@@ -106,6 +107,7 @@ void scan_last_tile(const uint tile, const uint round) {
     }
 #endif
     subgroup_scan(items);
+    begin_tile(tile);
     const Element prefix = wait_for_prefix(round, tile, false);
     add_prefix(items, combine(prefix, total_of_earlier_subgroups(round)));
     store_last(tile);

@@ -3,6 +3,7 @@
 // the totals that came since.
 // Result valid in: all invocations of the subgroup. Called by one and the same subgroup with growing tiles.
 //
+// begin_tile(tile): called by all invocations, before they ask for the prefix of a tile.
 // publish_total(tile, total): called by one invocation, for each tile in turn. Where the tile ends a group, that is
 //   published behind it at once, not where the workgroup looks back: whole groups are what everybody behind waits for.
 // find_prefix_onward(tile): the total of all tiles before this one. Who may fall back looks with all invocations of the
@@ -11,8 +12,23 @@
 #include "stages/lookback/run.glsl"
 
 // What has been added up for good: all tiles, or all groups, before this one.
-uint private_done = 0u;
+const uint NONE_DONE = 0u;
+uint private_done = NONE_DONE;
 Element private_done_prefix = identity();
+
+// Where workgroups run one after the other, the first one takes all tiles by ticket. If it is late, it takes some as
+// another one would that has had no tile before.
+#if LATE
+void begin_tile(const uint tile) {
+    if (tile % 3u == 2u) {
+        private_done = NONE_DONE;
+        private_done_prefix = identity();
+    }
+}
+#else
+// No function: its parameter alone would be code of its own.
+#define begin_tile(tile)
+#endif
 
 void publish_total(const uint tile, const Element total) {
     publish(tile, AGGREGATE, total);
