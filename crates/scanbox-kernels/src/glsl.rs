@@ -39,7 +39,8 @@ const ENDINGS: [&str; 3] = ["glsl", "comp", "wgsl"];
 /// The first word of every SPIR-V module.
 const SPIRV_MAGIC: u32 = 0x0723_0203;
 /// Goes into the key of the cache: change it when the options below change.
-const OPTIONS: &str = "vulkan1.3, optimize for performance, warnings are errors, late subgroups apart, shared words unset, memory order 2";
+const OPTIONS: &str = "vulkan1.3, optimize for performance, warnings are errors, late subgroups apart, \
+                       shared words unset, memory order 2";
 
 /// Why there is no SPIR-V.
 #[derive(Debug, thiserror::Error)]

@@ -73,11 +73,11 @@ fn forward_problems(users: &[UserOperator]) -> Vec<Problem> {
 
 /// A value of a user's operator with words that hardly are its identity: what its fields are is in its file, and small
 /// numbers are a value of theirs, as 0 and 1 are of a flag, which stands first. None of operators that round, which may
-/// make anything of such bits.
+/// make anything of such bits. As `int` they say no type in their text, which suits fields of every type.
 fn user_init(user: &UserOperator) -> Option<StructureValue> {
     let words = [1, 5, 7, 9].into_iter().take(user.element.bytes() as usize / 4);
     let exact = user.tolerance == Tolerance::EXACT;
-    StructureValue::new(words.map(|word| (Component::Uint, word))).ok().filter(|_| exact)
+    StructureValue::new(words.map(|word| (Component::Int, word))).ok().filter(|_| exact)
 }
 
 /// An initial value that is no identity, and leaves something to the elements.

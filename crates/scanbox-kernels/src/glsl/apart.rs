@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::spirv::{self, BOUND, HEADER, code_of, instructions};
+use super::spirv::{self, HEADER, code_of, instructions};
 
 /// The module with barriers that make what is shared available and visible, and accesses that do not.
 pub(super) fn subgroups_apart(words: &[u32]) -> Vec<u32> {
@@ -62,11 +62,8 @@ fn full_semantics(
         };
         let Some((kind, value)) = constants.get(semantics) else { continue };
         if value & spirv::SHARED_MEMORY != 0 && !full.contains_key(semantics) {
-            let name = made[BOUND];
-            made[BOUND] += 1;
             let value = value | spirv::MAKE_AVAILABLE | spirv::MAKE_VISIBLE;
-            made.extend([4 << 16 | u32::from(spirv::CONSTANT), *kind, name, value]);
-            full.insert(*semantics, name);
+            full.insert(*semantics, spirv::constant(made, *kind, value));
         }
     }
     full

@@ -80,6 +80,25 @@ pub(super) fn code_of(instruction: &[u32]) -> u16 {
     instruction[0] as u16
 }
 
+/// A name that nothing else has in a module that is being made.
+pub(super) fn fresh(made: &mut [u32]) -> u32 {
+    made[BOUND] += 1;
+    made[BOUND] - 1
+}
+
+/// Declares a constant of a type in a module that is being made. Returns its name.
+pub(super) fn constant(made: &mut Vec<u32>, kind: u32, value: u32) -> u32 {
+    let name = fresh(made);
+    push(made, CONSTANT, &[kind, name, value]);
+    name
+}
+
+/// Writes an instruction by its number and operands.
+pub(super) fn push(to: &mut Vec<u32>, code: u16, operands: &[u32]) {
+    to.push((operands.len() as u32 + 1) << 16 | u32::from(code));
+    to.extend(operands);
+}
+
 /// What tests write modules with.
 #[cfg(test)]
 pub(super) mod written {

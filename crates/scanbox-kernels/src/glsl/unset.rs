@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::spirv::{self, BOUND, HEADER, code_of, instructions};
+use super::spirv::{self, HEADER, code_of, constant, fresh, instructions, push};
 
 /// What an unset word holds: as the number of a tile or of elements it is beyond all that there are.
 const GARBAGE: u32 = 0xA5C3_96B5;
@@ -21,24 +21,20 @@ pub(super) fn with_garbage(words: &[u32]) -> Vec<u32> {
     };
     let is_barrier = |one: &&&[u32]| code_of(one) == spirv::CONTROL_BARRIER && is_of_workgroup(one[1]);
     let Some(barrier) = all.iter().find(is_barrier) else { return words.to_vec() };
-    let mut made = words[..HEADER].to_vec();
-    let mut stores = Vec::new();
-    // Behind the variables of the function, which come first in it.
-    let mut in_function = false;
-    for one in &all {
-        let code = code_of(one);
-        if code == spirv::FUNCTION && stores.is_empty() {
-            stores = declare(&all, &mut made);
-        }
-        let is_head = [spirv::FUNCTION, spirv::PARAMETER, spirv::LABEL, spirv::VARIABLE].contains(&code);
-        if in_function && !is_head && !stores.is_empty() {
-            made.append(&mut stores);
-            made.extend(*barrier);
-            in_function = false;
-        }
-        in_function |= code == spirv::FUNCTION && !stores.is_empty();
-        made.extend(*one);
+    let Some(function) = all.iter().position(|one| code_of(one) == spirv::FUNCTION) else {
+        return words.to_vec();
+    };
+    // Its variables come first in it.
+    const HEAD: [u16; 4] = [spirv::FUNCTION, spirv::PARAMETER, spirv::LABEL, spirv::VARIABLE];
+    let is_head = |one: &&&[u32]| HEAD.contains(&code_of(one));
+    let (before, rest) = all.split_at(function);
+    let (head, body) = rest.split_at(rest.iter().take_while(is_head).count());
+    let mut made = [&words[..HEADER], &before.concat()].concat();
+    let stores = declare(&all, &mut made);
+    if stores.is_empty() {
+        return words.to_vec();
     }
+    made.extend([&head.concat(), &stores, *barrier, &body.concat()].concat());
     made
 }
 
@@ -88,23 +84,6 @@ fn declare(all: &[&[u32]], made: &mut Vec<u32>) -> Vec<u32> {
         }
     }
     stores
-}
-
-/// A name that nothing else has.
-fn fresh(made: &mut [u32]) -> u32 {
-    made[BOUND] += 1;
-    made[BOUND] - 1
-}
-
-fn constant(made: &mut Vec<u32>, kind: u32, value: u32) -> u32 {
-    let name = fresh(made);
-    push(made, spirv::CONSTANT, &[kind, name, value]);
-    name
-}
-
-fn push(to: &mut Vec<u32>, code: u16, operands: &[u32]) {
-    to.push((operands.len() as u32 + 1) << 16 | u32::from(code));
-    to.extend(operands);
 }
 
 #[cfg(test)]

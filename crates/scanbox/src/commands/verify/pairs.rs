@@ -44,11 +44,6 @@ pub(super) fn list(args: &VerifyArgs, files: &[PathBuf], tools: &Tools) -> anyho
         let file = operators.iter().zip(files).find(|(operator, _)| problem.user() == Some(**operator));
         if let (Some(place), Some((_, path))) = (place, file) {
             words[place + 1] = path.display().to_string();
-            // Words of an element are known here, the types of its fields are the file's: a number that says no type
-            // suits all of them.
-            for word in words.iter_mut().filter(|word| word.starts_with("--init=")) {
-                *word = word.replace('u', "");
-            }
         }
         words.extend(configs.iter().map(Config::to_string));
         text.push_str(&paste::line(words.iter().map(String::as_str)));
