@@ -16,6 +16,11 @@ const uint NONE_DONE = 0u;
 uint private_done = NONE_DONE;
 Element private_done_prefix = identity();
 
+#if KEEPS_IN_SHARED
+// Two, as one is still read while the next one is written.
+shared Element shared_done_prefix[2];
+#endif
+
 // Where workgroups run one after the other, the first one takes all tiles by ticket. If it is late, it takes some as
 // another one would that has had no tile before.
 #if LATE
@@ -73,11 +78,27 @@ Element totals_of_some(const uint tile, const uint member, const uint members) {
 
 #if LOOKBACK != LOOKBACK_TWO_LEVEL
 // What comes before a tile, from the totals of all tiles since private_done.
+#if KEEPS_IN_SHARED
+uint private_done_slot = 0u;
+
+// Called between two barriers.
+Element prefix_from(const uint tile, const Element totals) {
+    const Element before = private_done == NONE_DONE ? identity() : shared_done_prefix[private_done_slot];
+    private_done = tile;
+    private_done_slot ^= 1u;
+    const Element prefix = combine(before, totals);
+    if (invocation_rank() == 0u) {
+        shared_done_prefix[private_done_slot] = prefix;
+    }
+    return prefix;
+}
+#else
 Element prefix_from(const uint tile, const Element totals) {
     private_done = tile;
     private_done_prefix = combine(private_done_prefix, totals);
     return private_done_prefix;
 }
+#endif
 #endif
 
 #if LOOKBACK != LOOKBACK_GATHER_FALLBACK
