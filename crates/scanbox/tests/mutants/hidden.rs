@@ -322,6 +322,28 @@ fn a_verification_finds_shared_words_that_are_not_set() {
     assert!(failures.iter().all(|failure| failure["circumstance"] == "late"), "{answer:#}");
 }
 
+/// What persistent kernels keep in shared memory from tile to tile, where vectors are large.
+#[test]
+fn a_verification_finds_what_is_kept_in_the_wrong_place() {
+    let changes = [
+        ("stages/lookback/onward.glsl", "_slot ^= 1u;", "_slot ^= BATCH_SIZE == 3 ? 0u : 1u;"),
+        (
+            "stages/lookback/onward.glsl",
+            "private_done == NONE_DONE ? identity()",
+            "private_done == NONE_DONE || (BATCH_SIZE == 5 && tile > 40u) ? identity()",
+        ),
+        (
+            "persistent_scan.comp",
+            "shared_target_address = params.target_address;",
+            "shared_target_address = BATCH_SIZE == 6 ? params.source_address : params.target_address;",
+        ),
+    ];
+    let Some(bench) = Bench::with(&changes) else { return };
+    let label = |batch: u32| format!("pers.b{batch}.vec2.gather.sub.striped.early.block.wg64.u1");
+    let operator = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/operators/matrix2x2.glsl");
+    failures(&bench, &[3, 5, 6].map(label), &[2, 4].map(label), &["--operator", operator, "--sizes", "40000"]);
+}
+
 /// Few elements as rows: what is found where a number of rows begins or ends, or where a call has fewer workgroups.
 #[test]
 fn a_verification_finds_rows_that_are_left_out() {
