@@ -341,7 +341,12 @@ fn a_verification_finds_what_is_kept_in_the_wrong_place() {
     let Some(bench) = Bench::with(&changes) else { return };
     let label = |batch: u32| format!("pers.b{batch}.vec2.gather.sub.striped.early.block.wg64.u1");
     let operator = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/operators/matrix2x2.glsl");
-    failures(&bench, &[3, 5, 6].map(label), &[2, 4].map(label), &["--operator", operator, "--sizes", "40000"]);
+    failures(
+        &bench,
+        &[3, 5, 6].map(label),
+        &[2, 4].map(label),
+        &["--operator", operator, "--sizes", "40000"],
+    );
 }
 
 /// Few elements as rows: what is found where a number of rows begins or ends, or where a call has fewer workgroups.
