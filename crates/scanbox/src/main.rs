@@ -83,7 +83,7 @@ fn run(cli: &Cli, given: &dyn Fn() -> Vec<OsString>) -> anyhow::Result<ExitCode>
         Command::Report(args) => Ok(report::run(args)?.into()),
         Command::Compare(args) => Ok(compare::run(args)?.into()),
         Command::Rerun(args) => Ok(rerun::run(args, tools)?.into()),
-        Command::Explain(args) => Ok(explain::run(args, tools)?.into()),
+        Command::Explain(args) => Ok(explain::run(args, tools, &Cli::command())?.into()),
         Command::Export(args) => Ok(export::run(args, tools)?.into()),
         Command::Pack(args) => Ok(pack::run(args, tools)?.into()),
         Command::Tune(args) => Ok(tune::run(args, tools)?.into()),

@@ -36,8 +36,10 @@ fn list(meaning: &Value) -> Vec<[String; 3]> {
 #[test]
 fn every_word_of_every_kind_has_a_meaning() {
     let kinds = list(&json(&[])["meanings"][0]);
-    assert_eq!(kinds.len(), 12);
+    assert_eq!(kinds.len(), 13);
+    let (_, help, _) = explain(&["--help"]);
     for [kind, ..] in kinds {
+        assert!(help.contains(&kind), "{kind}: {help}");
         let words = list(&json(&[&kind])["meanings"][0]);
         assert!(words.len() > 3, "{kind}");
         for [word, between, text] in words {

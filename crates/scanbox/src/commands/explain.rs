@@ -9,7 +9,7 @@ mod schemas;
 use std::io::{Write, stdout};
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, Command};
 use scanbox_model::config::{Config, Kernel};
 use scanbox_report::document::{Format, write_json};
 use scanbox_report::explained::Explanation;
@@ -23,9 +23,9 @@ use crate::exit::{Exit, UsageError};
 /// Arguments of `scanbox explain`.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// A label, or a part of one; a metric, parameter, value, column, rule, status, selection, guarantee, space,
-    /// word of fleets, or word or column of an answer; or all of a kind: metrics, parameters, columns, rules, statuses,
-    /// selections, guarantees, spaces, fleets, words [default: which kinds there are]
+    /// A label, or a part of one; a parameter, value, metric, column, status, rule, guarantee, space, command, or word
+    /// or column of an answer; or all of a kind: parameters, metrics, columns, statuses, circumstances, selections,
+    /// forms, fleets, rules, guarantees, spaces, commands, words [default: which kinds there are]
     #[arg(value_name = "WORD")]
     subject: Option<String>,
 
@@ -58,13 +58,13 @@ impl ExplainArgs {
     }
 }
 
-/// Explains the word.
-pub fn run(args: &ExplainArgs, tools: &Tools) -> anyhow::Result<Exit> {
+/// Explains the word. `program`: scanbox with its commands.
+pub fn run(args: &ExplainArgs, tools: &Tools, program: &Command) -> anyhow::Result<Exit> {
     if let Some(name) = &args.schema {
         return schema(name);
     }
     let Some(subject) = args.subject.as_deref() else {
-        return answered(print(&kinds::all(), args.format), Exit::Done);
+        return answered(print(&kinds::all(program), args.format), Exit::Done);
     };
     let of_label = |kernel: &Kernel, config: Option<&Config>| label::meanings(kernel, config, args, tools);
     let meanings = if let Ok(config) = subject.parse::<Config>() {
@@ -78,9 +78,9 @@ pub fn run(args: &ExplainArgs, tools: &Tools) -> anyhow::Result<Exit> {
             );
             return Err(UsageError(message).into());
         }
-        let meanings = kinds::meanings(subject);
+        let meanings = kinds::meanings(subject, program);
         if meanings.is_empty() {
-            return Err(unknown(subject).into());
+            return Err(unknown(subject, program).into());
         }
         meanings
     };
@@ -102,14 +102,14 @@ fn schema(name: &str) -> anyhow::Result<Exit> {
 }
 
 /// What is said of a word that has no meaning: what its writer may have meant.
-fn unknown(subject: &str) -> UsageError {
+fn unknown(subject: &str, program: &Command) -> UsageError {
     // A label is long: what is wrong with it is the better answer.
     if subject.contains('.') {
         let why = subject.parse::<Config>().err().map_or_else(String::new, |error| error.to_string());
         return UsageError(why);
     }
     let shown: String = subject.chars().take(40).collect();
-    let near = kinds::near(subject);
+    let near = kinds::near(subject, program);
     let like = if near.is_empty() { String::new() } else { format!(" (like {})", near.join(", ")) };
     UsageError(format!(
         "nothing is called `{shown}`{like}; `scanbox explain` alone says which words have a meaning"

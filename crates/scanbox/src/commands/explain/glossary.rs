@@ -56,6 +56,11 @@ pub const GLOSSARY: &[GlossaryEntry] = &[
          not have them.",
     ),
     (
+        &["build", "builds", "swept"],
+        "A kernel compiled for a circumstance. The build that a sweep times is called swept; beside it, `scanbox verify` runs \
+         others, such as one with late workgroups, which `--builds swept` leaves out. `scanbox explain circumstances` lists them.",
+    ),
+    (
         &["canary"],
         "A copy that a sweep times again and again between its configs: how far its times range says whether the device \
         kept its speed. `scanbox compare` names it where that is further than the threshold.",

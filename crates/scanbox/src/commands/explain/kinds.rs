@@ -1,5 +1,6 @@
 //! The words that are not labels, by kind.
 
+use clap::Command;
 use scanbox_analysis::metric::Metric;
 use scanbox_kernels::cases::Circumstance;
 use scanbox_kernels::catalog::rules;
@@ -24,8 +25,8 @@ struct WordKind {
     text: &'static str,
     /// What the list of them has.
     headings: [&'static str; 3],
-    /// All of them: name, what stands between, meaning.
-    words: fn() -> Vec<[String; 3]>,
+    /// All of them, of this program: name, what stands between, meaning.
+    words: fn(&Command) -> Vec<[String; 3]>,
 }
 
 /// Every kind, in the order in which a newcomer meets them.
@@ -36,7 +37,7 @@ const KINDS: &[WordKind] = &[
         text: "Properties of a kernel and its launch. A label has a tag for each that is not at its default; space files, \
                filters and columns have its name.",
         headings: ["parameter", "tag", "meaning"],
-        words: || PARAMETERS.iter().map(|parameter| of_parameter(parameter, tag_of(parameter))).collect(),
+        words: |_| PARAMETERS.iter().map(|parameter| of_parameter(parameter, tag_of(parameter))).collect(),
     },
     WordKind {
         one: "metric",
@@ -45,7 +46,7 @@ const KINDS: &[WordKind] = &[
                fastest config of each size; `L` is the line of the kernel, the fastest of its configs at each size; `w` is \
                the weight of a size.",
         headings: ["metric", "", "the best kernel has the"],
-        words: || {
+        words: |_| {
             let row = |metric: Metric| [metric.to_string(), String::new(), metric.formula()];
             Metric::THESIS.into_iter().map(row).collect()
         },
@@ -55,14 +56,14 @@ const KINDS: &[WordKind] = &[
         all: "columns",
         text: "Columns of a CSV file of rows, in order. Within a version of the schema, columns are only appended.",
         headings: ["column", "", "meaning"],
-        words: || COLUMNS.iter().map(|column| plain(column.name, &column.meaning())).collect(),
+        words: |_| COLUMNS.iter().map(|column| plain(column.name, &column.meaning())).collect(),
     },
     WordKind {
         one: "status",
         all: "statuses",
         text: "How the attempt to run a config at a size ended: the column `status`.",
         headings: ["status", "", "meaning"],
-        words: || Status::ALL.iter().map(|status| plain(status.word(), status.meaning())).collect(),
+        words: |_| Status::ALL.iter().map(|status| plain(status.word(), status.meaning())).collect(),
     },
     WordKind {
         one: "circumstance",
@@ -70,14 +71,14 @@ const KINDS: &[WordKind] = &[
         text: "What was special about a call that `scanbox verify` found wrong: the field `circumstance` of its answer in \
                JSON. The calls of a case follow each other in this order.",
         headings: ["circumstance", "", "meaning"],
-        words: || Circumstance::EVERY.iter().map(|one| plain(one.word(), one.meaning())).collect(),
+        words: |_| Circumstance::EVERY.iter().map(|one| plain(one.word(), one.meaning())).collect(),
     },
     WordKind {
         one: "selection",
         all: "selections",
         text: "Why a row is there that is not a point of a sweep, but of a benchmark or an anchor: the column `selection`.",
         headings: ["selection", "", "meaning"],
-        words: || {
+        words: |_| {
             Selection::ALL.iter().map(|selection| plain(selection.word(), selection.meaning())).collect()
         },
     },
@@ -86,14 +87,14 @@ const KINDS: &[WordKind] = &[
         all: "forms",
         text: "What calls of a benchmark are that differ from ordinary ones of the config: the column `call_form`.",
         headings: ["form", "", "meaning"],
-        words: || CallForm::WORDS.iter().map(|(word, text)| plain(word, text)).collect(),
+        words: |_| CallForm::WORDS.iter().map(|(word, text)| plain(word, text)).collect(),
     },
     WordKind {
         one: "word of fleets",
         all: "fleets",
         text: "Words of sweeps that many machines share. docs/fleet.md says how that is done.",
         headings: ["word", "", "meaning"],
-        words: || FLEET_WORDS.iter().map(|(word, text)| plain(word, text)).collect(),
+        words: |_| FLEET_WORDS.iter().map(|(word, text)| plain(word, text)).collect(),
     },
     WordKind {
         one: "rule",
@@ -101,7 +102,7 @@ const KINDS: &[WordKind] = &[
         text: "Rules reject configs that cannot run, and inputs that show nothing, before anything runs. `scanbox space` \
                counts rejections by rule.",
         headings: ["rule", "meaning", "what to do"],
-        words: || rules().into_iter().map(|rule| [rule.name, rule.meaning, rule.remedy]).collect(),
+        words: |_| rules().into_iter().map(|rule| [rule.name, rule.meaning, rule.remedy]).collect(),
     },
     WordKind {
         one: "guarantee",
@@ -109,7 +110,7 @@ const KINDS: &[WordKind] = &[
         text: "What a kernel may need of a device beyond what Vulkan promises. `scanbox devices --probe` asks a device; \
                docs/guarantees.md says how.",
         headings: ["guarantee", "", "meaning"],
-        words: || Guarantee::WORDS.iter().map(|word| plain(word.word, word.meaning)).collect(),
+        words: |_| Guarantee::WORDS.iter().map(|word| plain(word.word, word.meaning)).collect(),
     },
     WordKind {
         one: "space",
@@ -117,14 +118,25 @@ const KINDS: &[WordKind] = &[
         text: "Sets of points that need no file: `scanbox sweep --space NAME`. `scanbox space --space NAME` counts one on \
                a device.",
         headings: ["space", "", "what it holds"],
-        words: || built_in_spaces().into_iter().map(|(name, text)| plain(&name, &text)).collect(),
+        words: |_| built_in_spaces().into_iter().map(|(name, text)| plain(&name, &text)).collect(),
+    },
+    WordKind {
+        one: "command",
+        all: "commands",
+        text: "What scanbox can be asked to do. `scanbox COMMAND --help` lists the options of one.",
+        headings: ["command", "", "what it does"],
+        words: |program| {
+            let shown = program.get_subcommands().filter(|command| !command.is_hide_set());
+            let about = |command: &Command| command.get_about().map(ToString::to_string).unwrap_or_default();
+            shown.map(|command| plain(command.get_name(), &about(command))).collect()
+        },
     },
     WordKind {
         one: "word",
         all: "words",
         text: "Words and columns of what scanbox prints.",
         headings: ["word", "", "meaning"],
-        words: || {
+        words: |_| {
             let mut words: Vec<[String; 3]> =
                 GLOSSARY.iter().map(|(words, text): &GlossaryEntry| plain(words[0], text)).collect();
             words.sort_by_key(|[word, ..]| word.to_lowercase());
@@ -167,9 +179,10 @@ const FLEET_WORDS: [(&str, &str); 6] = [
 ];
 
 /// A list of all kinds: what `scanbox explain` says where it is asked for nothing.
-pub fn all() -> Explanation {
+pub fn all(program: &Command) -> Explanation {
     let words = KINDS.iter().map(|kind| {
-        let examples: Vec<String> = (kind.words)().into_iter().take(2).map(|[name, ..]| name).collect();
+        let examples: Vec<String> =
+            (kind.words)(program).into_iter().take(2).map(|[name, ..]| name).collect();
         let (what, _) = kind.text.split_once(". ").unwrap_or((kind.text, ""));
         [kind.all.to_owned(), examples.join(", "), what.trim_end_matches('.').to_owned()]
     });
@@ -185,12 +198,13 @@ pub fn all() -> Explanation {
 }
 
 /// Everything that a word means; nothing where it has no meaning.
-pub fn meanings(subject: &str) -> Vec<Meaning> {
+pub fn meanings(subject: &str, program: &Command) -> Vec<Meaning> {
     // Defaults have an empty tag, and nobody asks for that.
     if subject.is_empty() {
         return Vec::new();
     }
-    let mut meanings: Vec<Meaning> = KINDS.iter().filter_map(|kind| of_kind(kind, subject)).collect();
+    let mut meanings: Vec<Meaning> =
+        KINDS.iter().filter_map(|kind| of_kind(kind, subject, program)).collect();
     // Words that have other names, too.
     if let Some((words, text)) = glossary::entry(subject).filter(|(words, _)| words[0] != subject) {
         let kind = if words[0].eq_ignore_ascii_case(subject) {
@@ -208,8 +222,8 @@ pub fn meanings(subject: &str) -> Vec<Meaning> {
 }
 
 /// What a word means among those of a kind.
-fn of_kind(kind: &WordKind, subject: &str) -> Option<Meaning> {
-    let words = (kind.words)();
+fn of_kind(kind: &WordKind, subject: &str, program: &Command) -> Option<Meaning> {
+    let words = (kind.words)(program);
     if subject == kind.all {
         return Some(Meaning {
             kind: format!("all {}", kind.all),
@@ -232,6 +246,12 @@ fn of_kind(kind: &WordKind, subject: &str) -> Option<Meaning> {
                 .map(|text| fact("what to do", text))
                 .into_iter()
                 .collect(),
+            ..Meaning::default()
+        },
+        "command" => Meaning {
+            kind: kind.one.to_owned(),
+            text,
+            facts: vec![fact("its options", format!("scanbox {subject} --help"))],
             ..Meaning::default()
         },
         one => Meaning { kind: one.to_owned(), text, ..Meaning::default() },
@@ -321,10 +341,10 @@ fn of_values(subject: &str) -> Vec<Meaning> {
 }
 
 /// The words that are spelled most like one that has no meaning.
-pub fn near(subject: &str) -> Vec<String> {
+pub fn near(subject: &str, program: &Command) -> Vec<String> {
     const AT_MOST: usize = 3;
     let mut words: Vec<String> =
-        KINDS.iter().flat_map(|kind| (kind.words)()).map(|[name, ..]| name).collect();
+        KINDS.iter().flat_map(|kind| (kind.words)(program)).map(|[name, ..]| name).collect();
     words.extend(KINDS.iter().map(|kind| kind.all.to_owned()));
     words.extend(PARAMETERS.iter().flat_map(|parameter| match parameter.values {
         Values::Words(words) => words.iter().map(|word| word.word.to_owned()).collect(),
