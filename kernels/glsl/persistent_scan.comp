@@ -32,8 +32,8 @@
 #include "stages/state/tile_state.glsl"
 // Whether what stays from tile to tile is in shared memory: the prefix of a workgroup's last tile, and where the arrays
 // are. The loop has no registers to spare where a vector takes eight of them: 2x2 matrices in six rows of two take 2 to
-// 9 % less from 2^22 on, on an NVIDIA H200. In rows of single matrices they would take 3 % more, and elements of 8
-// bytes 1 to 3 %.
+// 9 % less from 2^22 on, on an NVIDIA H200. The fastest kernel of single matrices would take 3 % more, those of
+// elements of 8 bytes 1 to 5 %.
 #define KEEPS_IN_SHARED \
     (ELEMENT_BYTES == 16 && LANES > 1 && ARGUMENTS == ARGUMENTS_BLOCK && LOOKBACK == LOOKBACK_GATHER && \
      RENDEZVOUS == RENDEZVOUS_BARRIER)
