@@ -15,7 +15,7 @@ impl Resolved<'_> {
     pub fn shared_bytes(&self) -> Option<u64> {
         let rounds = self.transpose_rounds()?;
         let exchange = if transposes(&self.config) { self.exchange_bytes(rounds) } else { 0 };
-        Some(self.scan_shared_bytes() + exchange)
+        Some(self.scan_shared_bytes() + exchange + self.sector_bytes())
     }
 
     /// The fewest rounds in which the transposition fits the shared memory; `None` where it does not in any.
@@ -50,6 +50,18 @@ impl Resolved<'_> {
             * u64::from(lanes)
             * u64::from(subgroups)
             * u64::from(round_vectors + round_vectors / pad_period)
+    }
+
+    /// Bytes of shared memory through which tiles are stored by whole sectors (`stages/tile/whole_sectors.glsl`).
+    fn sector_bytes(&self) -> u64 {
+        let Self { config, problem, .. } = self;
+        let kernel = &config.kernel;
+        let vector_bytes = problem.element_bytes() * u64::from(kernel.vector_width.lanes());
+        let is_staged = kernel.family == Family::Persistent
+            && kernel.load_layout == LoadLayout::Striped
+            && problem.element_bytes() == 8
+            && vector_bytes == 32;
+        if is_staged { vector_bytes * u64::from(config.workgroup_size) } else { 0 }
     }
 
     /// Bytes of shared memory of everything but the transposition (headers of the stages), with room for alignment.

@@ -26,6 +26,15 @@
 #define SHIFTS_VECTORS 0
 #endif
 
+// Whether full tiles are stored by whole sectors of memory (stages/tile/whole_sectors.glsl): where vectors have 32 bytes,
+// and go to memory as they are.
+#if defined(PERSISTENT) && LOAD_LAYOUT == LOAD_LAYOUT_STRIPED && ELEMENT_BYTES * LANES == 32 && !ANY_ELEMENT && \
+    !IN_PLACE && !REVERSE && !TRANSFORM_OUTPUT
+#define STORES_WHOLE_SECTORS 1
+#else
+#define STORES_WHOLE_SECTORS 0
+#endif
+
 const uint TILE_VECTORS = WORKGROUP_SIZE * BATCH_SIZE;
 
 #if REVERSE
@@ -227,6 +236,10 @@ void load_full_tile(const uint tile, out Vector items[BATCH_SIZE]) {
     }
 }
 
+#if STORES_WHOLE_SECTORS
+#include "stages/tile/whole_sectors.glsl"
+#else
+
 void store_full_tile(const uint tile, const Vector items[BATCH_SIZE]) {
     OutputVectors target = tile_target(tile);
     const uint first = item_vector(0u);
@@ -234,6 +247,8 @@ void store_full_tile(const uint tile, const Vector items[BATCH_SIZE]) {
         PUT_VECTOR(target, tile, first + k * ITEM_STRIDE, items[k]);
     }
 }
+
+#endif
 
 #endif
 
