@@ -9,7 +9,7 @@ use scanbox_model::csv_file;
 use scanbox_model::record::{Record, Status};
 
 /// The run whose benchmark the documents show.
-pub(crate) const RUN: &str = "results/runs/2026-11-28-nvidia-h200";
+pub(crate) const RUN: &str = "results/runs/2026-11-29-nvidia-h200-evening";
 
 fn root() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()

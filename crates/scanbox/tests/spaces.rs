@@ -67,8 +67,8 @@ fn counts(args: &[&str]) -> serde_json::Value {
 
 #[test]
 fn one_name_has_the_shapes_for_every_size_of_an_element() {
-    // No vector is wider than 32 bytes. Elements of 16 bytes come one by one, too, and in `full` those of 4 bytes, where
-    // there are few.
+    // No vector is wider than 32 bytes. Elements of 16 bytes come one by one, too, and in `full` those of 4 bytes,
+    // where there are few.
     for (space, element, widths) in [
         ("full", Element::U32, BTreeSet::from([1, 2, 4])),
         ("full", Element::I64, BTreeSet::from([2, 4])),

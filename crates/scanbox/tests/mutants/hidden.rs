@@ -349,6 +349,29 @@ fn a_verification_finds_what_is_kept_in_the_wrong_place() {
     );
 }
 
+/// Halves of vectors that are stored by other invocations than those that have them.
+#[test]
+fn a_verification_finds_halves_in_the_wrong_place() {
+    let file = "stages/tile/whole_sectors.glsl";
+    let changes = [
+        (file, "subgroupShuffleXor(given, 1u)", "subgroupShuffleXor(given, BATCH_SIZE == 3 ? 2u : 1u)"),
+        (file, "? OTHER_HALF(stored) : taken", "? OTHER_HALF(stored) : (BATCH_SIZE == 5 ? given : taken)"),
+        (
+            file,
+            "(SUBGROUP_SIZE + own_lane)",
+            "(SUBGROUP_SIZE + (BATCH_SIZE == 6 ? own_lane ^ 1u : own_lane))",
+        ),
+        (file, "half_index(own_lane * 2u + 1u)", "half_index(own_lane * 2u + (BATCH_SIZE == 7 ? 0u : 1u))"),
+    ];
+    let Some(bench) = Bench::with(&changes) else { return };
+    for (operator, width, broken) in [("matrix2x2", "vec2", [3, 5]), ("segmented-sum", "vec4", [6, 7])] {
+        let label = |batch: u32| format!("pers.b{batch}.{width}.gather.sub.striped.early.block.wg64.u1");
+        let operator = format!("{}/../../kernels/operators/{operator}.glsl", env!("CARGO_MANIFEST_DIR"));
+        let args = ["--operator", &operator, "--sizes", "20000", "--builds", "swept"];
+        failures(&bench, &broken.map(label), &[2, 4].map(label), &args);
+    }
+}
+
 /// Few elements as rows: what is found where a number of rows begins or ends, or where a call has fewer workgroups.
 #[test]
 fn a_verification_finds_rows_that_are_left_out() {
