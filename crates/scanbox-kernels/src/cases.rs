@@ -13,6 +13,7 @@ use scanbox_model::config::{Config, Family, Lookback, MOST_ROWS, TileState};
 use scanbox_model::device::DeviceProfile;
 use scanbox_model::problem::Problem;
 use scanbox_model::space::Rejection;
+use scanbox_model::units::{plural, size_label};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -64,8 +65,21 @@ pub struct CaseSelection {
 pub struct LeftOut {
     /// How many.
     pub cases: u64,
+    /// The label of the config of the first of them.
+    pub config: String,
+    /// The input size of the first of them, in elements.
+    pub n: u64,
     /// What the rule says about the first of them.
     pub example: String,
+}
+
+impl LeftOut {
+    /// What is left out by the rule: `3 cases by rule packed-total, such as b1.vec4.seq.rake.packed.wg64 at 2^20: ...`.
+    #[must_use]
+    pub fn sentence(&self, rule: &str) -> String {
+        let cases = plural(usize::try_from(self.cases).unwrap_or(usize::MAX), "case");
+        format!("{cases} by rule {rule}, such as {} at {}: {}", self.config, size_label(self.n), self.example)
+    }
 }
 
 impl CaseSelection {
@@ -94,7 +108,7 @@ impl CaseSelection {
                             Some(item) => item.sizes.push(n),
                             None => items.push(Item { config, input, sizes: vec![n] }),
                         },
-                        Err(rejection) => selection.leave_out(rejection),
+                        Err(rejection) => selection.leave_out(&config, n, rejection),
                     }
                 }
                 selection.items.append(&mut items);
@@ -103,10 +117,9 @@ impl CaseSelection {
         selection
     }
 
-    fn leave_out(&mut self, Rejection { rule, detail }: Rejection) {
-        let left_out =
-            self.left_out.entry(rule.into_owned()).or_insert(LeftOut { cases: 0, example: detail });
-        left_out.cases += 1;
+    fn leave_out(&mut self, config: &Config, n: u64, Rejection { rule, detail }: Rejection) {
+        let first = || LeftOut { cases: 0, config: config.to_string(), n, example: detail };
+        self.left_out.entry(rule.into_owned()).or_insert_with(first).cases += 1;
     }
 
     /// How many cases it has: sizes of configs on inputs.

@@ -145,7 +145,7 @@ impl VerifyEnding {
             )?;
         }
         for (rule, left_out) in &self.left_out {
-            writeln!(out, "left out   {} cases by rule {rule}: {}", left_out.cases, left_out.example)?;
+            writeln!(out, "left out   {}", left_out.sentence(rule))?;
         }
         writeln!(out, "time       {:.1} s", self.seconds.get("total").copied().unwrap_or(0.0))?;
         if self.workers_replaced > 0 {

@@ -36,7 +36,7 @@ fn list(meaning: &Value) -> Vec<[String; 3]> {
 #[test]
 fn every_word_of_every_kind_has_a_meaning() {
     let kinds = list(&json(&[])["meanings"][0]);
-    assert_eq!(kinds.len(), 13);
+    assert_eq!(kinds.len(), 16);
     let (_, help, _) = explain(&["--help"]);
     for [kind, ..] in kinds {
         assert!(help.contains(&kind), "{kind}: {help}");
@@ -51,6 +51,41 @@ fn every_word_of_every_kind_has_a_meaning() {
             let meanings = &json(&[&word])["meanings"];
             assert!(!meanings.as_array().unwrap().is_empty(), "{kind} {word}");
         }
+    }
+}
+
+/// Words as people write them: values of options, plurals, other spellings, parts of labels.
+#[test]
+fn a_word_is_known_in_other_forms() {
+    for (word, kind) in [
+        ("size-best", "normalisation"),
+        ("stateless", "value of --scratch"),
+        ("steady", "value of --time"),
+        ("buffers", "option --buffers"),
+        ("incomplete", "exit"),
+        ("packs", "word: pack"),
+        ("guards", "word: scratch"),
+        ("in-a-row", "circumstance"),
+        ("wg64.u1", "parts of a label"),
+        ("gather.exchange", "parts of a label"),
+    ] {
+        let kinds: Vec<String> = json(&[word])["meanings"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|meaning| meaning["kind"].as_str().unwrap().to_owned())
+            .collect();
+        assert!(kinds.iter().any(|found| found == kind), "{word}: {kinds:?}");
+    }
+    // Whatever an option takes can be asked for.
+    for [option, words, _] in list(&json(&["options"])["meanings"][0]) {
+        for word in words.split(", ") {
+            let meanings = json(&[word])["meanings"].to_string();
+            assert!(meanings.contains(&format!("value of --{option}")), "{option} {word}: {meanings}");
+        }
+    }
+    for word in ["wg64.nothing", "nothing", "wg64."] {
+        assert_eq!(explain(&[word]).0, 2, "{word}");
     }
 }
 

@@ -32,6 +32,31 @@ fn ok_rows(sweep: &str) -> Vec<Record> {
     rows.into_iter().filter(|row| row.status == Status::Ok && !row.is_of_benchmark()).collect()
 }
 
+/// Sweeps of two spaces have no config in common: the answer says which files have, and ends in a sentence for each
+/// device.
+#[test]
+fn sweeps_of_several_spaces_are_told_apart() {
+    let others = ["published.nvidia-h200.full.csv", "published.nvidia-h100.thesis.csv"].map(path);
+    let [full, thesis] = others.map(|path| path.display().to_string());
+    let answer = analyze("published.nvidia-h200.thesis.csv", None, &[&full, &thesis]);
+    let common = answer.lines().find(|line| line.contains("have configs in common")).unwrap();
+    assert!(common.contains("h100.thesis.csv") && common.contains("h200.thesis.csv"), "{common}");
+    assert!(!common.contains("full.csv"), "{common}");
+    let transfers: Vec<&str> = answer
+        .lines()
+        .skip_while(|line| !line.starts_with("set of"))
+        .skip(2)
+        .take_while(|line| line.starts_with(' '))
+        .collect();
+    assert_eq!(transfers.len(), 2, "{answer}");
+    let closing: Vec<&str> = answer.lines().skip_while(|line| *line != "In short").skip(1).collect();
+    assert_eq!(closing.len(), 3, "{closing:?}");
+    for (line, sizes) in closing.iter().zip([20, 20, 34]) {
+        assert!(line.contains(&format!(": {sizes} sizes; best kernel ")), "{line}");
+        assert!(line.contains("% on average"), "{line}");
+    }
+}
+
 /// Over which sizes a set loses what, and which sizes it does not cover at all.
 #[test]
 fn portfolios_tell_every_size_of_the_sweep() {

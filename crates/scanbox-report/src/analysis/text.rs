@@ -1,6 +1,7 @@
 //! The report for people: as text for a terminal or a file, and as Markdown with the same tables.
 
 pub(crate) mod across;
+mod closing;
 mod explain;
 mod launch;
 pub(crate) mod metrics;
@@ -47,6 +48,7 @@ pub fn write(report: &AnalysisReport<'_>, style: Style, out: &mut impl Write) ->
         page.gap(out)?;
         page.across(across, out)?;
     }
+    page.in_short(out)?;
     // What was asked by number comes last: nothing scrolls it away.
     for device in &report.answers.devices {
         page.at_sizes(device, out)?;

@@ -4,6 +4,7 @@ mod costs;
 mod glossary;
 mod kinds;
 mod label;
+mod options;
 mod schemas;
 
 use std::io::{Write, stdout};
@@ -12,7 +13,7 @@ use std::path::PathBuf;
 use clap::{Args, Command};
 use scanbox_model::config::{Config, Kernel};
 use scanbox_report::document::{Format, write_json};
-use scanbox_report::explained::Explanation;
+use scanbox_report::explained::{Explanation, Meaning};
 use scanbox_session::tools::Tools;
 
 use crate::answer::{answered, print};
@@ -23,9 +24,10 @@ use crate::exit::{Exit, UsageError};
 /// Arguments of `scanbox explain`.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// A label, or a part of one; a parameter, value, metric, column, status, rule, guarantee, space, command, or word
-    /// or column of an answer; or all of a kind: parameters, metrics, columns, statuses, circumstances, selections,
-    /// forms, fleets, rules, guarantees, spaces, commands, words [default: which kinds there are]
+    /// A label, or parts of one; a parameter, value, metric, column, status, rule, guarantee, space, command, option,
+    /// or word or column of an answer; or all of a kind: parameters, metrics, normalisations, columns, statuses,
+    /// exits, circumstances, selections, forms, fleets, rules, guarantees, spaces, commands, options, words
+    /// [default: which kinds there are]
     #[arg(value_name = "WORD")]
     subject: Option<String>,
 
@@ -78,13 +80,19 @@ pub fn run(args: &ExplainArgs, tools: &Tools, program: &Command) -> anyhow::Resu
             );
             return Err(UsageError(message).into());
         }
-        let meanings = kinds::meanings(subject, program);
-        if meanings.is_empty() {
-            return Err(unknown(subject, program).into());
-        }
-        meanings
+        known(subject, program)?
     };
     answered(print(&Explanation::new(subject, meanings), args.format), Exit::Done)
+}
+
+/// What a word that is no label means: as it is written, with the other of `-` and `_`, or part by part.
+fn known(subject: &str, program: &Command) -> Result<Vec<Meaning>, UsageError> {
+    let spellings = [subject.to_owned(), subject.replace('-', "_"), subject.replace('_', "-")];
+    let found = spellings.iter().map(|subject| kinds::meanings(subject, program));
+    if let Some(meanings) = found.into_iter().find(|meanings| !meanings.is_empty()) {
+        return Ok(meanings);
+    }
+    label::meanings_of_parts(subject).ok_or_else(|| unknown(subject, program))
 }
 
 /// Prints a schema, or the names of all.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use scanbox_kernels::cases::{Builds, CaseRequest, CaseSelection, Circumstance, LeftOut, Pattern};
+use scanbox_kernels::cases::{Builds, CaseRequest, CaseSelection, Circumstance, Pattern};
 use scanbox_kernels::catalog::{self, Variant};
 use scanbox_model::config::Config;
 use scanbox_model::device::{DeviceKind, DeviceProfile};
@@ -307,9 +307,7 @@ fn take_shard(selection: &mut CaseSelection, shard: Shard) -> Result<(), UsageEr
 fn nothing_to_do(selection: &CaseSelection, device: &DeviceProfile) -> UsageError {
     let device = device.title();
     UsageError(match selection.left_out.iter().next() {
-        Some((rule, LeftOut { example, .. })) => {
-            format!("no config is left on {device}; rule {rule}, for example: {example}")
-        }
+        Some((rule, left_out)) => format!("no config is left on {device}: {}", left_out.sentence(rule)),
         None => format!("no config is left on {device}: the filter accepts none"),
     })
 }
@@ -343,12 +341,12 @@ fn introduce(device: &DeviceProfile, problem: &Problem, selection: &CaseSelectio
         (least, _) => least.unwrap_or(&0).to_string(),
     };
     note(&format!(
-        "{}, {} cases in {circumstances} circumstances each",
+        "{}, {} in {circumstances} circumstances each",
         plural(selection.configs().len(), "config"),
-        selection.cases()
+        plural(usize::try_from(selection.cases()).unwrap_or(usize::MAX), "case")
     ));
     for (rule, left_out) in &selection.left_out {
-        note(&format!("{} cases left out by rule {rule}, for example: {}", left_out.cases, left_out.example));
+        note(&format!("left out: {}", left_out.sentence(rule)));
     }
 }
 

@@ -80,7 +80,7 @@ impl TextPage<'_> {
         out: &mut impl Write,
     ) -> io::Result<()> {
         let Some(choice) = &across.portable.choice else {
-            return self.say("No portable kernel: there is nothing that kernels can be compared by.", out);
+            return self.no_portable_kernel(across, devices, out);
         };
         let ranking = &choice.ranking;
         self.heading(
@@ -257,8 +257,9 @@ impl TextPage<'_> {
     fn transfers(&self, across: &AcrossAnswer, out: &mut impl Write) -> io::Result<()> {
         self.gap(out)?;
         self.heading(3, "Ideal configuration sets on other devices", out)?;
-        let others = || across.transfers.iter().filter(|transfer| transfer.from != transfer.to);
-        let mut pairs: Vec<&Transfer> = others().collect();
+        let others = across.transfers.iter().filter(|transfer| transfer.from != transfer.to);
+        let (mut pairs, apart): (Vec<&Transfer>, Vec<&Transfer>) =
+            others.partition(|transfer| !transfer.points.is_empty());
         let mean = |transfer: &Transfer| transfer.geometric_mean().unwrap_or(0.0);
         pairs.sort_by(|a, b| mean(a).total_cmp(&mean(b)));
         let mut grid = Grid::new([
@@ -283,14 +284,30 @@ impl TextPage<'_> {
                 transfer.missing.len().to_string(),
             ]);
         }
-        self.grid(grid, out)?;
-        match pairs.len().saturating_sub(TRANSFERS_SHOWN) {
-            0 => self.say(
-                "of the ideal line there; mean: geometric; missing: sizes where a config is not ok",
-                out,
-            ),
-            more => self.say(&format!("and {more} better ones (--format json lists all)"), out),
+        if !pairs.is_empty() {
+            self.grid(grid, out)?;
+            let text = match pairs.len().saturating_sub(TRANSFERS_SHOWN) {
+                0 => "of the ideal line there; mean: geometric; missing: sizes where a config is not ok"
+                    .to_owned(),
+                more => format!("and {more} better ones (--format json lists all)"),
+            };
+            self.say(&text, out)?;
         }
+        if apart.is_empty() {
+            return Ok(());
+        }
+        let mut shown: Vec<String> = apart
+            .iter()
+            .take(TRANSFERS_SHOWN)
+            .map(|transfer| format!("{} on {}", transfer.from + 1, transfer.to + 1))
+            .collect();
+        if apart.len() > TRANSFERS_SHOWN {
+            shown.push(format!("{} more", apart.len() - TRANSFERS_SHOWN));
+        }
+        self.say(
+            &format!("No config of the first set is ok on the second device: {}.", shown.join(", ")),
+            out,
+        )
     }
 
     /// How to launch the kernel at each size on each device, and what it loses there.

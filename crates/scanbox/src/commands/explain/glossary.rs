@@ -85,6 +85,10 @@ pub const GLOSSARY: &[GlossaryEntry] = &[
          or may be off by a tolerance, a share. `scanbox verify --operator FILE` tries both.",
     ),
     (
+        &["compute unit", "compute units"],
+        "A processor of a device that runs workgroups (multiprocessor, compute unit, core): u2 in a label is two workgroups for each.",
+    ),
+    (
         &["confirm", "confirmed", "confirmation"],
         "`sweep --confirm K` measures the K fastest configs of each size again, in alternating blocks. What it finds decides.",
     ),
@@ -268,9 +272,10 @@ pub const GLOSSARY: &[GlossaryEntry] = &[
          found. The exit code is 0.",
     ),
     (
-        &["scratch", "scratch kept", "scratch bytes", "same contract"],
+        &["scratch", "scratch kept", "scratch bytes", "same contract", "guard", "guards"],
         "Memory for tile states, tickets and totals. Kept: it belongs \
-        to one scan and needs no clearing. Same contract: its content is unknown before each call, as with CUB.",
+        to one scan and needs no clearing. Same contract: its content is unknown before each call, as with CUB. Around it, the \
+        output and the total, guards show whether a kernel writes outside.",
     ),
     (&["search"], "Whether every set of kernels was tried, or one kernel more than the set before."),
     (
@@ -281,7 +286,7 @@ pub const GLOSSARY: &[GlossaryEntry] = &[
     (&["shared config"], "The config of a size that is best for several devices together."),
     (&["size", "sizes", "n", "from n", "at n", "elements"], "Input elements of a call."),
     (
-        &["span", "span us", "ordinary us", "us", "ns", "more ns"],
+        &["span", "steady", "span us", "ordinary us", "us", "ns", "more ns"],
         "Times of a call, in microseconds (us) or nanoseconds (ns). Steady, \
         the default: one of many dependent calls back to back. Span: one call between two timestamps.",
     ),
@@ -343,13 +348,16 @@ pub const GLOSSARY: &[GlossaryEntry] = &[
     ),
 ];
 
-/// The entry of a word. Units at its end and capitals do not matter.
+/// The entry of a word. Units at its end, capitals and a plural do not matter.
 pub fn entry(subject: &str) -> Option<&'static GlossaryEntry> {
     let exact = GLOSSARY.iter().find(|(words, _)| words.contains(&subject));
     let plain = |word: &str| {
         let word = word.trim().trim_end_matches('%').trim();
         word.strip_suffix(" GB/s").unwrap_or(word).trim_end_matches(',').to_lowercase()
     };
-    let is_asked = |word: &&str| plain(word) == plain(subject);
-    exact.or_else(|| GLOSSARY.iter().find(|(words, _)| words.iter().any(is_asked)))
+    let subject = plain(subject);
+    let is_asked = |word: &&str| plain(word) == subject;
+    let is_one_of_them = |word: &&str| subject.strip_suffix('s').is_some_and(|one| plain(word) == one);
+    let by = |is_meant: &dyn Fn(&&str) -> bool| GLOSSARY.iter().find(|(words, _)| words.iter().any(is_meant));
+    exact.or_else(|| by(&is_asked)).or_else(|| by(&is_one_of_them))
 }

@@ -2,6 +2,7 @@
 
 use clap::Command;
 use scanbox_analysis::metric::Metric;
+use scanbox_analysis::normalize::Normalization;
 use scanbox_kernels::cases::Circumstance;
 use scanbox_kernels::catalog::rules;
 use scanbox_model::call_form::CallForm;
@@ -13,7 +14,9 @@ use scanbox_model::safe_devices::Guarantee;
 use scanbox_report::explained::{Explanation, ListOfWords, Meaning};
 
 use super::glossary::{self, GLOSSARY, GlossaryEntry};
+use super::options;
 use crate::args::space::built_in_spaces;
+use crate::exit::{EXITS, Exit};
 
 /// A kind of words.
 struct WordKind {
@@ -52,6 +55,14 @@ const KINDS: &[WordKind] = &[
         },
     },
     WordKind {
+        one: "normalisation",
+        all: "normalisations",
+        text: "What `scanbox analyze --normalize` makes of a throughput x before a metric adds it up. `I(d,n)` is the best of \
+               device d at size n.",
+        headings: ["normalisation", "", "x becomes"],
+        words: |_| Normalization::ALL.iter().map(|one| plain(one.word(), one.formula())).collect(),
+    },
+    WordKind {
         one: "column",
         all: "columns",
         text: "Columns of a CSV file of rows, in order. Within a version of the schema, columns are only appended.",
@@ -64,6 +75,18 @@ const KINDS: &[WordKind] = &[
         text: "How the attempt to run a config at a size ended: the column `status`.",
         headings: ["status", "", "meaning"],
         words: |_| Status::ALL.iter().map(|status| plain(status.word(), status.meaning())).collect(),
+    },
+    WordKind {
+        one: "exit",
+        all: "exits",
+        text: "How a command ends, and its exit code.",
+        headings: ["end", "exit code", "meaning"],
+        words: |_| {
+            let row = |(exit, word, meaning): &(Exit, &str, &str)| {
+                [(*word).to_owned(), (*exit as u8).to_string(), (*meaning).to_owned()]
+            };
+            EXITS.iter().map(row).collect()
+        },
     },
     WordKind {
         one: "circumstance",
@@ -130,6 +153,13 @@ const KINDS: &[WordKind] = &[
             let about = |command: &Command| command.get_about().map(ToString::to_string).unwrap_or_default();
             shown.map(|command| plain(command.get_name(), &about(command))).collect()
         },
+    },
+    WordKind {
+        one: "option",
+        all: "options",
+        text: "Options of commands that take words. `scanbox explain` knows each of the words.",
+        headings: ["option", "words", "what it is for"],
+        words: options::list,
     },
     WordKind {
         one: "word",
@@ -215,6 +245,7 @@ pub fn meanings(subject: &str, program: &Command) -> Vec<Meaning> {
         meanings.push(Meaning { kind, text: (*text).to_owned(), ..Meaning::default() });
     }
     meanings.extend(of_values(subject));
+    meanings.extend(options::meanings(subject, program));
     if let Some(metric) = subject.parse::<Metric>().ok().filter(|metric| !Metric::THESIS.contains(metric)) {
         meanings.push(of_metric(metric));
     }
@@ -252,6 +283,24 @@ fn of_kind(kind: &WordKind, subject: &str, program: &Command) -> Option<Meaning>
             kind: kind.one.to_owned(),
             text,
             facts: vec![fact("its options", format!("scanbox {subject} --help"))],
+            ..Meaning::default()
+        },
+        "normalisation" => Meaning {
+            kind: kind.one.to_owned(),
+            text: format!("Before a metric adds it up, a throughput x becomes: {text}."),
+            facts: vec![fact("see", "scanbox explain normalisations".to_owned())],
+            ..Meaning::default()
+        },
+        "exit" => Meaning {
+            kind: kind.one.to_owned(),
+            text: format!("How a command ends: {text}."),
+            facts: vec![fact("exit code", between)],
+            ..Meaning::default()
+        },
+        "option" => Meaning {
+            kind: format!("option --{subject}"),
+            text,
+            facts: vec![fact("words", between)],
             ..Meaning::default()
         },
         one => Meaning { kind: one.to_owned(), text, ..Meaning::default() },
@@ -346,6 +395,7 @@ pub fn near(subject: &str, program: &Command) -> Vec<String> {
     let mut words: Vec<String> =
         KINDS.iter().flat_map(|kind| (kind.words)(program)).map(|[name, ..]| name).collect();
     words.extend(KINDS.iter().map(|kind| kind.all.to_owned()));
+    words.extend(options::words(program));
     words.extend(PARAMETERS.iter().flat_map(|parameter| match parameter.values {
         Values::Words(words) => words.iter().map(|word| word.word.to_owned()).collect(),
         Values::Numbers(..) => Vec::new(),

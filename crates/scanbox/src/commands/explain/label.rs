@@ -55,13 +55,7 @@ fn parts(kernel: &Kernel, config: Option<&Config>) -> Meaning {
         Some(config) => LabelPart::of_config(config).collect(),
         None => LabelPart::of_kernel(kernel).collect(),
     };
-    let words = parts.iter().map(|part| {
-        let meaning = match (part.value, part.parameter.values) {
-            (Value::Word { place, .. }, Values::Words(words)) => words[place].meaning,
-            _ => part.parameter.meaning,
-        };
-        [part.tag.clone(), format!("{} {}", part.parameter.name, part.value), meaning.trim().to_owned()]
-    });
+    let words = parts.iter().map(of_part);
     let of = if config.is_some() { PARAMETERS } else { KERNEL_PARAMETERS };
     let defaults: Vec<String> = of
         .iter()
@@ -99,6 +93,27 @@ fn parts(kernel: &Kernel, config: Option<&Config>) -> Meaning {
         list: Some(ListOfWords { headings: ["part", "parameter", "meaning"], words: words.collect() }),
         ..Meaning::default()
     }
+}
+
+/// A part, its parameter, and what that means.
+fn of_part(part: &LabelPart) -> [String; 3] {
+    let meaning = match (part.value, part.parameter.values) {
+        (Value::Word { place, .. }, Values::Words(words)) => words[place].meaning,
+        _ => part.parameter.meaning,
+    };
+    [part.tag.clone(), format!("{} {}", part.parameter.name, part.value), meaning.trim().to_owned()]
+}
+
+/// What several parts of a label mean, such as `wg64.u1`; nothing where one of them is none.
+pub fn meanings_of_parts(subject: &str) -> Option<Vec<Meaning>> {
+    let mut words = Vec::new();
+    for tag in subject.split('.') {
+        let mut parts = LabelPart::of_tag(tag).peekable();
+        parts.peek()?;
+        words.extend(parts.map(|part| of_part(&part)));
+    }
+    let list = ListOfWords { headings: ["part", "parameter", "meaning"], words };
+    Some(vec![Meaning { kind: "parts of a label".to_owned(), list: Some(list), ..Meaning::default() }])
 }
 
 /// What it comes to on a device: whether it runs, what it needs, and the sources that it is made of there.
