@@ -95,6 +95,12 @@ fn labels() {
     check("b4.vec4.fallback.sub.spins65537.wg256", Some("found `spins65537`"));
     check("", Some("batch size"));
     check("b4.vec4.rake.par.wg256", Some("lookback"));
+    check(
+        "b4.vec4.rake.par.wg256",
+        Some("found `rake`; block_scan stands elsewhere: the order of parts is fixed ("),
+    );
+    check("b4.vec4.par.sub.shufle.wg256", Some("found `shufle`; did you mean `shuffle`? ("));
+    check("b4.vec4.par.sub.xyz.wg256", Some("found `xyz` ("));
     check("b4.vec4.par.rake", Some("workgroup size"));
     check("b4.vec4.par.rake.wg256.g1024.extra", Some("expected the end, found `extra`"));
     check("b04.vec4.par.rake.wg256", Some("batch size"));

@@ -12,6 +12,7 @@ use std::str::FromStr;
 use super::launch::{WORKGROUP_SIZE, WORKGROUPS, WORKGROUPS_PER_UNIT};
 use super::table::ANY_CONFIG;
 use super::{Config, Declaration, KERNEL_PARAMETERS, Kernel, PARAMETERS, Value, Values};
+use crate::nearest::hint;
 
 /// Why a text is no label.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -124,14 +125,25 @@ impl<'a> Tags<'a> {
     }
 
     fn expected(&mut self, what: &str) -> LabelError {
-        let found = self
-            .rest
-            .peek()
-            .map_or("the end".to_owned(), |tag| format!("`{}`", tag.chars().take(20).collect::<String>()));
+        let found = self.rest.peek().map_or("the end".to_owned(), |tag| {
+            format!("`{}`{}", tag.chars().take(20).collect::<String>(), hint_of(tag))
+        });
         // A label from a file can be anything: show its beginning only.
         let label = self.label.chars().take(80).collect();
         LabelError { label, reason: format!("expected {what}, found {found}") }
     }
+}
+
+/// What the writer of a tag may have meant that stands where there cannot be one.
+fn hint_of(tag: &str) -> String {
+    if let Some(part) = LabelPart::of_tag(tag).next() {
+        return format!("; {} stands elsewhere: the order of parts is fixed", part.parameter.name);
+    }
+    let words = PARAMETERS.iter().filter_map(|parameter| match parameter.values {
+        Values::Words(words) => Some(words),
+        Values::Numbers(..) => None,
+    });
+    hint(tag, words.flatten().map(|word| word.tag).filter(|tag| !tag.is_empty()))
 }
 
 /// The value that a tag stands for. A default has none.
