@@ -205,7 +205,7 @@ pub struct AcrossAnswer {
     /// Positions of devices that were swept, and of which no row is `ok`: they support no kernel, which portability
     /// counts. Behind `devices` there.
     pub dead: Vec<usize>,
-    /// Each device against the first one.
+    /// Each device against the first one, where they have a config in common.
     pub speeds: Vec<Speed>,
     /// The portable kernel (A18).
     pub portable: PortableKernel,
@@ -364,10 +364,12 @@ fn across(
     let (transfers, more) = transfers(&chosen);
     warnings.extend(more.into_iter().filter(|one| matches!(one, Warning::TooManyTransfers { .. })));
     let (portability, _) = portability(&tables.catalog, &chosen, dead.len(), &question.coverage);
+    let mut speeds = speeds(&chosen);
+    speeds.retain(|speed| !is_apart(speed, &transfers));
     Some(AcrossAnswer {
         transfers,
         portability,
-        speeds: speeds(&chosen),
+        speeds,
         dead,
         problem,
         portfolio: portfolio_of(&chosen, &portable.eligibility, question),
@@ -377,4 +379,13 @@ fn across(
         shared: shared(question.shared_metric),
         shared_by_metric: others.filter(|_| question.all_metrics).map(shared).collect(),
     })
+}
+
+/// Whether no config of the set of one device is ok on the other, either way: they were swept over different spaces,
+/// which their ideal lines would compare.
+fn is_apart(speed: &Speed, transfers: &[Transfer]) -> bool {
+    let pair = [(speed.base, speed.other), (speed.other, speed.base)];
+    let mut both =
+        transfers.iter().filter(|transfer| pair.contains(&(transfer.from, transfer.to))).peekable();
+    both.peek().is_some() && both.all(|transfer| transfer.points.is_empty())
 }

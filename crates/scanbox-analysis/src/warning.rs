@@ -302,8 +302,9 @@ impl fmt::Display for Warning {
             ),
             Self::NoCommonSize { devices } => write!(
                 f,
-                "{}: there is no measured size to compare kernels at; no best kernel can be chosen (--coverage)",
-                devices.join(", ")
+                "{}: there is no measured size to compare kernels at; no {} kernel can be chosen (--coverage)",
+                devices.join(", "),
+                if devices.len() > 1 { "portable" } else { "best" }
             ),
             Self::NoBandwidth { devices } => write!(
                 f,

@@ -94,7 +94,7 @@ pub fn guarantees_told(profile: &DeviceProfile) -> String {
     let words: Vec<String> = profile.guarantees.iter().map(ToString::to_string).collect();
     match words.is_empty() {
         true => "nothing is known that the device gives beyond what Vulkan promises".to_owned(),
-        false => format!("beyond what Vulkan promises the device gives {}", words.join(", ")),
+        false => format!("beyond what Vulkan promises, the device gives {}", words.join(", ")),
     }
 }
 

@@ -51,7 +51,7 @@ fn a_software_device_is_usable_and_a_warning() {
     check(&found, "device 0: reconvergence", "ok", "the device has no maximal reconvergence");
     check(&found, "device 0: timestamps", "ok", "64 bits, 1 ns per tick");
     check(&found, "device 0: subgroups", "ok", "invocations");
-    check(&found, "device 0: guarantees", "ok", "beyond what Vulkan promises the device gives progress");
+    check(&found, "device 0: guarantees", "ok", "beyond what Vulkan promises, the device gives progress");
     // The list of devices says nothing of the order any more: nobody has shown it here.
     assert!(found.iter().all(|[_, _, text, _]| !text.contains("workgroup-order")), "{found:#?}");
     check(&found, "device 0: known issue", "ok", "remedied with LP_NUM_THREADS=1");

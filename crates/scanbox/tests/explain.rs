@@ -36,7 +36,7 @@ fn list(meaning: &Value) -> Vec<[String; 3]> {
 #[test]
 fn every_word_of_every_kind_has_a_meaning() {
     let kinds = list(&json(&[])["meanings"][0]);
-    assert_eq!(kinds.len(), 16);
+    assert_eq!(kinds.len(), 17);
     let (_, help, _) = explain(&["--help"]);
     for [kind, ..] in kinds {
         assert!(help.contains(&kind), "{kind}: {help}");
@@ -64,6 +64,9 @@ fn a_word_is_known_in_other_forms() {
         ("buffers", "option --buffers"),
         ("incomplete", "exit"),
         ("packs", "word: pack"),
+        ("exit code 3", "exit code"),
+        ("130", "exit code"),
+        ("spike", "input"),
         ("guards", "word: scratch"),
         ("in-a-row", "circumstance"),
         ("wg64.u1", "parts of a label"),
@@ -84,7 +87,7 @@ fn a_word_is_known_in_other_forms() {
             assert!(meanings.contains(&format!("value of --{option}")), "{option} {word}: {meanings}");
         }
     }
-    for word in ["wg64.nothing", "nothing", "wg64."] {
+    for word in ["wg64.nothing", "nothing", "wg64.", "exit 99", "code"] {
         assert_eq!(explain(&[word]).0, 2, "{word}");
     }
 }

@@ -49,6 +49,9 @@ fn sweeps_of_several_spaces_are_told_apart() {
         .take_while(|line| line.starts_with(' '))
         .collect();
     assert_eq!(transfers.len(), 2, "{answer}");
+    // Ideal lines of two spaces would compare the spaces.
+    let speeds: Vec<&str> = answer.lines().filter(|line| line.contains(" times as fast as ")).collect();
+    assert!(matches!(speeds.as_slice(), [speed] if !speed.contains("34 sizes")), "{speeds:?}");
     let closing: Vec<&str> = answer.lines().skip_while(|line| *line != "In short").skip(1).collect();
     assert_eq!(closing.len(), 3, "{closing:?}");
     for (line, sizes) in closing.iter().zip([20, 20, 34]) {

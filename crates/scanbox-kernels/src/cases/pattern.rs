@@ -65,6 +65,24 @@ impl Pattern {
         }
     }
 
+    /// What it is, in a sentence.
+    #[must_use]
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Random => {
+                "Random elements: full-range ones of sums of integers, smaller ones for the packed tile state."
+            }
+            Self::Real => "Random reals, whose sums are rounded.",
+            Self::Ones => "All ones: a wrong element says how many tiles are missing.",
+            Self::Ramp => "Element i is i.",
+            Self::Maximum => "All bits set: every addition wraps but the first.",
+            Self::Spike => {
+                "One element that counts, or one per octave, among others that do not: what is added twice, or not passed \
+                 on, shows in all elements behind it."
+            }
+        }
+    }
+
     /// The input for `n` elements. For the packed tile state, the form whose total fits 30 bits, where there is one.
     #[must_use]
     pub fn input(self, problem: &Problem, packed: bool, n: u64, seed: u64) -> Input {

@@ -45,7 +45,7 @@ const ASSOCIATIVE: Law = Law {
     bit: 2,
     broken: "combine is not associative",
     must: "combine(combine(a, b), c) and combine(a, combine(b, c)) must be the same",
-    mend: "change combine; if floats only round here, allow it with a larger tolerance = T in place of exact = yes",
+    mend: "change combine; where only the rounding of floats differs, write a larger tolerance = T in place of exact = yes",
 };
 const COMMUTATIVE: Law = Law {
     bit: 8,

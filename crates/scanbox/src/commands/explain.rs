@@ -26,7 +26,7 @@ use crate::exit::{Exit, UsageError};
 pub struct ExplainArgs {
     /// A label, or parts of one; a parameter, value, metric, column, status, rule, guarantee, space, command, option,
     /// or word or column of an answer; or all of a kind: parameters, metrics, normalisations, columns, statuses,
-    /// exits, circumstances, selections, forms, fleets, rules, guarantees, spaces, commands, options, words
+    /// exits, circumstances, inputs, selections, forms, fleets, rules, guarantees, spaces, commands, options, words
     /// [default: which kinds there are]
     #[arg(value_name = "WORD")]
     subject: Option<String>,
@@ -91,6 +91,9 @@ fn known(subject: &str, program: &Command) -> Result<Vec<Meaning>, UsageError> {
     let found = spellings.iter().map(|subject| kinds::meanings(subject, program));
     if let Some(meanings) = found.into_iter().find(|meanings| !meanings.is_empty()) {
         return Ok(meanings);
+    }
+    if let Some(exit) = kinds::of_exit_code(subject) {
+        return Ok(vec![exit]);
     }
     label::meanings_of_parts(subject).ok_or_else(|| unknown(subject, program))
 }

@@ -62,7 +62,8 @@ that the device has written: none, on arrays that begin at any element, beyond t
 deterministic kernels must be the same each time."
 )]
 pub struct VerifyArgs {
-    /// Only these configs, for example b4.vec4.par.rake.wg256; a workgroup count (.g1024) adds its size to those tried
+    /// Only these configs, for example b4.vec4.par.rake.wg256; without --sizes, a workgroup count (.g1024) adds its
+    /// size
     #[arg(value_name = "CONFIG", conflicts_with = "space")]
     configs: Vec<Config>,
 

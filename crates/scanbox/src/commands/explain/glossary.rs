@@ -264,7 +264,10 @@ pub const GLOSSARY: &[GlossaryEntry] = &[
         "What was measured of a config at a size: a line of a CSV file. `scanbox explain columns` says \
         what it has.",
     ),
-    (&["runner-up", "against"], "The second-fastest config or kernel, and by how much it is slower."),
+    (
+        &["runner-up", "against"],
+        "The second-fastest config of a size, or the kernel that comes second by a metric: what the best one leads.",
+    ),
     (&["sample", "samples"], "One measurement. A row has the median of several."),
     (
         &["SAME"],

@@ -3,7 +3,7 @@
 use clap::Command;
 use scanbox_analysis::metric::Metric;
 use scanbox_analysis::normalize::Normalization;
-use scanbox_kernels::cases::Circumstance;
+use scanbox_kernels::cases::{Circumstance, Pattern};
 use scanbox_kernels::catalog::rules;
 use scanbox_model::call_form::CallForm;
 use scanbox_model::config::Parameter;
@@ -95,6 +95,13 @@ const KINDS: &[WordKind] = &[
                JSON. The calls of a case follow each other in this order.",
         headings: ["circumstance", "", "meaning"],
         words: |_| Circumstance::EVERY.iter().map(|one| plain(one.word(), one.meaning())).collect(),
+    },
+    WordKind {
+        one: "input",
+        all: "inputs",
+        text: "What `scanbox verify --inputs` tries kernels on.",
+        headings: ["input", "", "meaning"],
+        words: |_| Pattern::ALL.iter().map(|one| plain(one.word(), one.meaning())).collect(),
     },
     WordKind {
         one: "selection",
@@ -305,6 +312,17 @@ fn of_kind(kind: &WordKind, subject: &str, program: &Command) -> Option<Meaning>
         },
         one => Meaning { kind: one.to_owned(), text, ..Meaning::default() },
     })
+}
+
+/// What an exit code means: `3`, `exit 3`, `exit code 3`.
+pub fn of_exit_code(subject: &str) -> Option<Meaning> {
+    let digits = subject.trim_start_matches(|letter: char| letter.is_ascii_alphabetic() || letter == ' ');
+    let before = subject.strip_suffix(digits)?.trim();
+    let code: u8 =
+        digits.parse().ok().filter(|_| ["", "exit", "exit code", "exit status"].contains(&before))?;
+    let (_, word, meaning) = EXITS.iter().find(|(exit, ..)| *exit as u8 == code)?;
+    let text = format!("{word}: {meaning}.");
+    Some(Meaning { kind: "exit code".to_owned(), text, ..Meaning::default() })
 }
 
 /// A parameter, with all that it may be.

@@ -113,7 +113,11 @@ pub fn meanings_of_parts(subject: &str) -> Option<Vec<Meaning>> {
         words.extend(parts.map(|part| of_part(&part)));
     }
     let list = ListOfWords { headings: ["part", "parameter", "meaning"], words };
-    Some(vec![Meaning { kind: "parts of a label".to_owned(), list: Some(list), ..Meaning::default() }])
+    let text = match subject.parse::<Kernel>() {
+        Ok(_) => String::new(),
+        Err(error) => format!("A whole label has more, or another order: {}.", error.reason),
+    };
+    Some(vec![Meaning { kind: "parts of a label".to_owned(), text, list: Some(list), ..Meaning::default() }])
 }
 
 /// What it comes to on a device: whether it runs, what it needs, and the sources that it is made of there.
