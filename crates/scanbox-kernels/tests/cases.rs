@@ -277,8 +277,22 @@ fn calls_of_any_size_are_tried_of_configs_that_have_them() {
     let told = |n| Circumstance::VARIED.map(|circumstance| circumstance.told(n, 5000));
     assert_eq!(told(17), [Some(0), Some(17), None, None]);
     assert_eq!(told(5000), [Some(0), Some(5000), Some(u32::MAX.into()), None]);
+    let plan_of = |config: &Config, n| catalog::plan(config, &Problem::default(), n, &vulkan).unwrap();
+    let seventeen = plan_of(&config("b4.vec4.par.rake.wg64"), 17);
     for circumstance in Circumstance::ALL {
-        assert_eq!((circumstance.told(17, 5000), circumstance.begin(17)), (None, [0, 0]));
+        assert_eq!((circumstance.told(17, 5000), circumstance.begin(&seventeen)), (None, [0, 0]));
+    }
+    // Where a vector may begin, and at no rounder address.
+    for (label, least) in
+        [("b1.scalar.par.rake.wg32", 1), ("b4.vec2.par.rake.wg64", 2), ("b4.vec4.par.rake.wg64", 4)]
+    {
+        for n in 1..100 {
+            let begin = Circumstance::BetweenGuards.begin(&plan_of(&config(label), n));
+            assert!(
+                begin.iter().all(|begin| begin % least == 0 && begin / least % 2 == 1),
+                "{label}: {begin:?}"
+            );
+        }
     }
     // Calls with fewer tiles each time, of which the smallest still takes a turn.
     let across =
@@ -293,16 +307,16 @@ fn calls_of_any_size_are_tried_of_configs_that_have_them() {
     let persistent = |n| across("pers.b2.vec2.gather.sub.wgid.early.block.wg512.u1", n);
     assert_eq!((persistent(24_576), persistent(30_720).is_some()), (None, true));
     // Some vector does not begin there, whatever the size is, and sizes of a config have nearly all such pairs.
-    let pair = |n| Circumstance::AnyElement.begin(n);
-    for n in 0..1000 {
-        let [source, target] = pair(n);
+    let pair = |config: &Config, n| Circumstance::AnyElement.begin(&plan_of(config, n));
+    for n in 1..1000 {
+        let [source, target] = pair(&config("b4.vec4.par.rake.wg64"), n);
         assert!(source <= 3 && target <= 3 && source + target > 0, "{n}");
     }
     for label in ["b4.vec4.par.rake.wg64", "b1.scalar.par.rake.wg32", "b3.vec2.two.sub.striped.early.wg256"] {
         let config = config(label);
         let sizes = boundary_sizes(&config, &vulkan, false);
         let full = sizes.iter().filter(|&&n| n >= config.tile_elements());
-        let pairs: BTreeSet<[u64; 2]> = full.map(|&n| pair(n)).collect();
+        let pairs: BTreeSet<[u64; 2]> = full.map(|&n| pair(&config, n)).collect();
         assert!(pairs.len() >= 8, "{label}: {pairs:?}");
     }
 }

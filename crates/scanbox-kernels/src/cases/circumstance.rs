@@ -43,7 +43,7 @@ pub enum Circumstance {
     /// Many calls in a row, as they are timed, on two inputs that alternate. Where the device counts its calls, the
     /// count comes to its end among those that are compared.
     InARow,
-    /// Input and output stand elsewhere, each between guards.
+    /// Input and output stand elsewhere, each between guards, at addresses that are no rounder than they have to be.
     BetweenGuards,
     /// Workgroups are late beyond all measure, in a build of its own, with garbage as in `Garbage`: where workgroups
     /// run one after the other, nobody waits for a state, and nobody looks further than to the tile before its own.
@@ -134,8 +134,9 @@ impl Circumstance {
                  depends on what the call before left."
             }
             Self::BetweenGuards => {
-                "Input and output stand elsewhere, each between words that no call may change: the kernel writes outside \
-                 its output, or to an address of an earlier call."
+                "Input and output stand elsewhere, each between words that no call may change, and begin where a vector \
+                 may, but at no rounder address: the kernel writes outside its output, or to an address of an earlier \
+                 call, or expects more of addresses."
             }
             Self::Late => {
                 "A build in which some workgroups are late, and the subgroups of a workgroup run one after the other, in \
@@ -217,14 +218,21 @@ impl Circumstance {
         ])
     }
 
-    /// At which elements the arrays of one of these calls begin, source and target.
+    /// At which elements the arrays of one of these calls begin, source and target, of a plan.
     #[must_use]
-    pub fn begin(self, n: u64) -> [u64; 2] {
+    pub fn begin(self, plan: &Plan) -> [u64; 2] {
+        let drawn = plan.n.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
         match self {
             // One of all pairs but [0, 0]; sizes around powers of two and tiles have nearly all of them.
             Self::AnyElement => {
-                let pair = 1 + (n.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) % 15;
+                let pair = 1 + drawn % 15;
                 [pair % 4, pair / 4]
+            }
+            // Odd multiples of what a vector may begin at: a kernel that expects more is wrong there.
+            Self::BetweenGuards => {
+                let (alignment, element) = (plan.alignment(), plan.problem.element_bytes());
+                let least = (1..=alignment).find(|elements| (elements * element).is_multiple_of(alignment));
+                [drawn % 4, drawn / 4 % 4].map(|odd| (2 * odd + 1) * least.unwrap_or(0))
             }
             _ => [0; 2],
         }

@@ -109,7 +109,7 @@ impl<E: From<Failure>> Verification<'_, E> {
         tally: &mut Tally,
     ) -> Result<bool, Ended<E>> {
         (self.observer)(VerifyEvent::Calling { n, circumstance }).map_err(Ended::ByObserver)?;
-        match plan.and_then(|plan| self.session.backend.verify_at(&plan, circumstance.begin(n))) {
+        match plan.and_then(|plan| self.session.backend.verify_at(&plan, circumstance.begin(&plan))) {
             Err(failure) if failure.status == Status::OutOfMemory => return Ok(false),
             Err(failure) => {
                 let device = self.session.backend.profile();

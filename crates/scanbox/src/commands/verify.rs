@@ -308,7 +308,10 @@ fn take_shard(selection: &mut CaseSelection, shard: Shard) -> Result<(), UsageEr
 fn nothing_to_do(selection: &CaseSelection, device: &DeviceProfile) -> UsageError {
     let device = device.title();
     UsageError(match selection.left_out.iter().next() {
-        Some((rule, left_out)) => format!("no config is left on {device}: {}", left_out.sentence(rule)),
+        Some((rule, left_out)) => {
+            let why = left_out.sentence(rule);
+            format!("no config is left on {device}: {why}; `scanbox explain {rule}` says what to do")
+        }
         None => format!("no config is left on {device}: the filter accepts none"),
     })
 }

@@ -372,6 +372,24 @@ fn a_verification_finds_halves_in_the_wrong_place() {
     }
 }
 
+/// Kernels that expect their arrays at rounder addresses than a vector needs.
+#[test]
+fn a_verification_finds_what_expects_round_addresses() {
+    let file = "stages/tile/load_store.glsl";
+    let round = |array: &str, batch: u32| {
+        format!(
+            "TILE_ADDRESS(BATCH_SIZE == {batch} ? {array} / uint64_t(32u) * uint64_t(32u) : {array}, tile)"
+        )
+    };
+    let [source, target] = [("params.source_address", 3), ("params.target_address", 5)]
+        .map(|(array, batch)| (format!("TILE_ADDRESS({array}, tile)"), round(array, batch)));
+    let Some(bench) = Bench::with(&[(file, &source.0, &source.1), (file, &target.0, &target.1)]) else {
+        return;
+    };
+    let label = |batch: u32| format!("b{batch}.vec4.par.rake.wg64");
+    failures(&bench, &[3, 5].map(label), &[2, 4].map(label), &["--sizes", "3000,3001", "--builds", "swept"]);
+}
+
 /// Few elements as rows: what is found where a number of rows begins or ends, or where a call has fewer workgroups.
 #[test]
 fn a_verification_finds_rows_that_are_left_out() {
