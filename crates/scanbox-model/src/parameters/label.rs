@@ -139,11 +139,16 @@ fn hint_of(tag: &str) -> String {
     if let Some(part) = LabelPart::of_tag(tag).next() {
         return format!("; {} stands elsewhere: the order of parts is fixed", part.parameter.name);
     }
+    hint(tag, word_tags())
+}
+
+/// The tags of all words. Defaults have none.
+fn word_tags() -> impl Iterator<Item = &'static str> {
     let words = PARAMETERS.iter().filter_map(|parameter| match parameter.values {
         Values::Words(words) => Some(words),
         Values::Numbers(..) => None,
     });
-    hint(tag, words.flatten().map(|word| word.tag).filter(|tag| !tag.is_empty()))
+    words.flatten().map(|word| word.tag).filter(|tag| !tag.is_empty())
 }
 
 /// The value that a tag stands for. A default has none.
@@ -223,20 +228,14 @@ impl TryFrom<String> for Config {
 /// order is not looked at.)
 #[must_use]
 pub fn begins_a_label(text: &str) -> bool {
-    let words = || {
-        let words = PARAMETERS.iter().filter_map(|parameter| match parameter.values {
-            Values::Words(words) => Some(words),
-            Values::Numbers(..) => None,
-        });
-        words.flatten().map(|word| word.tag).filter(|tag| !tag.is_empty())
-    };
     let numbers = || PARAMETERS.iter().map(|parameter| parameter.tag).filter(|tag| !tag.is_empty());
     let number = |tag: &str| {
         let letters = tag.trim_end_matches(|letter: char| letter.is_ascii_digit());
         letters.len() < tag.len() && numbers().any(|number| number == letters)
     };
-    let is_tag = |tag: &str| words().any(|word| word == tag) || number(tag);
-    let begins_tag = |tag: &str| is_tag(tag) || words().chain(numbers()).any(|word| word.starts_with(tag));
+    let is_tag = |tag: &str| word_tags().any(|word| word == tag) || number(tag);
+    let begins_tag =
+        |tag: &str| is_tag(tag) || word_tags().chain(numbers()).any(|word| word.starts_with(tag));
     let (whole, last) = text.rsplit_once('.').map_or((None, text), |(whole, last)| (Some(whole), last));
     whole.into_iter().flat_map(|whole| whole.split('.')).all(is_tag) && begins_tag(last)
 }

@@ -11,7 +11,7 @@ use scanbox_analysis::speed::Speed;
 use scanbox_analysis::transfer::Transfer;
 use scanbox_model::units::size_label;
 
-use super::units::unit_words;
+use super::units::{shortened, unit_words};
 use super::{Grid, GridColumn, TextPage, compared, count, gbps, losses, named, percent, score, title};
 
 /// Devices side by side in a launch table, so that it fits 80 characters.
@@ -296,18 +296,9 @@ impl TextPage<'_> {
         if apart.is_empty() {
             return Ok(());
         }
-        let mut shown: Vec<String> = apart
-            .iter()
-            .take(TRANSFERS_SHOWN)
-            .map(|transfer| format!("{} on {}", transfer.from + 1, transfer.to + 1))
-            .collect();
-        if apart.len() > TRANSFERS_SHOWN {
-            shown.push(format!("{} more", apart.len() - TRANSFERS_SHOWN));
-        }
-        self.say(
-            &format!("No config of the first set is ok on the second device: {}.", shown.join(", ")),
-            out,
-        )
+        let pairs = apart.iter().map(|transfer| format!("{} on {}", transfer.from + 1, transfer.to + 1));
+        let shown = shortened(pairs, TRANSFERS_SHOWN);
+        self.say(&format!("No config of the first set is ok on the second device: {shown}."), out)
     }
 
     /// How to launch the kernel at each size on each device, and what it loses there.

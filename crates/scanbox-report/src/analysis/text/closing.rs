@@ -10,7 +10,7 @@ use super::{TextPage, count, losses};
 use crate::words::title;
 
 /// Devices that have configs in common, directly or by way of others: groups of two and more, by position.
-pub(super) fn groups_in_common(devices: usize, transfers: &[Transfer]) -> Vec<Vec<usize>> {
+fn groups_in_common(devices: usize, transfers: &[Transfer]) -> Vec<Vec<usize>> {
     let mut group_of: Vec<usize> = (0..devices).collect();
     for transfer in transfers.iter().filter(|transfer| !transfer.points.is_empty()) {
         let (kept, joined) = (group_of[transfer.from], group_of[transfer.to]);

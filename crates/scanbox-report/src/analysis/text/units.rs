@@ -8,10 +8,10 @@ use crate::words::title;
 /// Units of a pool, or files, that are named one by one; JSON has all.
 const UNITS_SHOWN: usize = 8;
 
-/// The first of these, and how many more there are.
-fn shortened<'a>(words: impl ExactSizeIterator<Item = &'a str>) -> String {
-    let more = words.len().saturating_sub(UNITS_SHOWN);
-    let mut shown: Vec<String> = words.take(UNITS_SHOWN).map(str::to_owned).collect();
+/// The first of these, at most so many, and how many more there are.
+pub(super) fn shortened<W: Into<String>>(words: impl ExactSizeIterator<Item = W>, most: usize) -> String {
+    let more = words.len().saturating_sub(most);
+    let mut shown: Vec<String> = words.take(most).map(Into::into).collect();
     if more > 0 {
         shown.push(format!("{more} more"));
     }
@@ -29,8 +29,8 @@ pub(super) fn unit_words(device: &DeviceAnswer<'_>) -> String {
         return format!(
             "{}: a point's time is the median over the units that have it{spread}; {}; from {}",
             title(device),
-            shortened(pool.units.iter().map(|(_, title)| title.as_str())),
-            shortened(device.table.files.iter().map(String::as_str)),
+            shortened(pool.units.iter().map(|(_, title)| title.as_str()), UNITS_SHOWN),
+            shortened(device.table.files.iter().map(String::as_str), UNITS_SHOWN),
         );
     }
     let unit = &device.table.device;
