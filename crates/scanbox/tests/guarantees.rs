@@ -62,7 +62,11 @@ pub fn sweep(place: &Place, args: &[&str]) -> Ended {
 
 fn kept(place: &Place) -> Vec<PathBuf> {
     let entries = fs::read_dir(place.folder().join("cache/probes")).into_iter().flatten().flatten();
-    entries.map(|entry| entry.path()).collect()
+    // A run may be writing: what is not whole yet has another ending, and is gone at the next moment.
+    entries
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|end| end == "json"))
+        .collect()
 }
 
 /// How many rows there are of each status.
