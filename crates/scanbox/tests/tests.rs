@@ -11,6 +11,7 @@ mod auto_arguments;
 mod bench;
 mod blame;
 mod blocking;
+mod bounds;
 mod browser;
 mod confirm;
 mod devices;

@@ -1,0 +1,91 @@
+//! `scripts/bounds`: kernels that do less than a scan are right all the same, on lavapipe.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use assert_cmd::cargo::cargo_bin;
+use scanbox_model::csv_file;
+use scanbox_model::record::{Record, Status};
+
+use crate::machines::Machine;
+
+fn script() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/bounds").canonicalize().unwrap()
+}
+
+fn run(folder: &Path, driver: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(script());
+    command.current_dir(folder).args(arguments).env("SCANBOX", cargo_bin("scanbox"));
+    command.env("SCANBOX_LOCKS", folder).env("SCANBOX_CACHE", folder.join("cache"));
+    command.env("VK_DRIVER_FILES", driver).env("LP_NUM_THREADS", "1");
+    command.output().unwrap()
+}
+
+/// Rows of a sweep as the script reads them: one config for each size.
+const SWEEP: &str = "\
+status,element,op,mode,reset,n_elements,config_id,steady_ns_median,confirmed_ns
+ok,u32,add,inclusive,epoch,1000,b4.vec4.gather.sub.shuffle.striped.wgid.early.block.wg128,2000,1999
+ok,u32,add,inclusive,epoch,1000,redo.b1.vec2.none.sub.shuffle.striped.block.wg128,1000,
+ok,u32,add,inclusive,epoch,1000,b4.vec4.two.sub.shuffle.striped.wgid.early.block.wg128,1,1
+ok,u32,add,exclusive,epoch,1000,b1.vec4.gather.sub.shuffle.striped.wgid.early.block.wg128,1,1
+ok,u32,add,inclusive,epoch,4096,b2.vec4.gather.sub.shuffle.striped.wgid.early.block.wg128,3000,
+wrong_result,u32,add,inclusive,epoch,4096,b1.vec4.gather.sub.shuffle.striped.wgid.early.block.wg128,1,1
+";
+
+#[test]
+fn kernels_that_do_less_are_right_and_stand_in_one_table() {
+    let Some(Machine::With(driver)) = Machine::lavapipe() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("sweep.csv"), SWEEP).unwrap();
+    let measure =
+        ["sweep.csv", "--sizes", "1001,2^12", "--top", "1", "--rounds", "1", "--share-device"];
+    let output = run(folder.path(), &driver, &[&measure[..], &["--out", "out"]].concat());
+    let (table, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{said}");
+    // Of each size a line with seven times, six of them as shares.
+    let lines: Vec<Vec<&str>> = table.lines().skip(2).map(|line| line.split_whitespace().collect()).collect();
+    let sizes: Vec<&str> = lines.iter().map(|words| words[0]).collect();
+    assert_eq!(sizes, ["1001", "4096"], "{table}");
+    for words in &lines {
+        assert_eq!(words.len(), 2 + 2 * 6, "{table}");
+        assert!(
+            words[1..].iter().all(|word| word.trim_end_matches('%').parse::<f64>().is_ok_and(|x| x > 0.0))
+        );
+    }
+    // Each kernel's rows are of its own sources.
+    let mut hashes: Vec<String> = ["scan", "no-wait", "no-look", "no-scan", "moves"]
+        .iter()
+        .map(|name| {
+            let rows: Vec<Record> =
+                csv_file::read(&folder.path().join("out").join(format!("{name}.csv"))).unwrap().records;
+            assert_eq!(rows.len(), 2, "{name}");
+            assert!(rows.iter().all(|row| row.status == Status::Ok && row.mismatches == Some(0)), "{rows:?}");
+            rows[0].kernel_hash.clone()
+        })
+        .collect();
+    hashes.sort();
+    hashes.dedup();
+    assert_eq!(hashes.len(), 5);
+    let shown = run(folder.path(), &driver, &["--show", "out"]);
+    assert_eq!(String::from_utf8_lossy(&shown.stdout), table);
+}
+
+#[test]
+fn bad_input_is_refused_before_any_work() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("none.csv"), "status,element,op,mode,reset,n_elements,config_id\n").unwrap();
+    fs::write(folder.path().join("other.csv"), "a,b\n1,2\n").unwrap();
+    for (arguments, code, part) in [
+        (&[][..], 2, "which sweep?"),
+        (&["missing.csv"], 1, "missing.csv: No such file"),
+        (&["other.csv"], 1, "other.csv has no rows of scanbox"),
+        (&["none.csv"], 1, "has no sums of u32 with arguments in a block"),
+        (&["none.csv", "--sizes", "many"], 2, "`many`: sizes are as in 2^16..2^22,1000"),
+    ] {
+        let output = run(folder.path(), Path::new("/nonexistent"), &[arguments, &["--out", "out"]].concat());
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(code) && said.contains(part), "{arguments:?}: {said}");
+        assert!(!said.contains("Traceback"), "{said}");
+    }
+}
