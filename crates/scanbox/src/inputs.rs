@@ -55,10 +55,10 @@ fn before(option: &str) -> String {
 /// When it cannot be read, or is none of an operator.
 pub fn operator_of(option: &str, path: &Path) -> anyhow::Result<OperatorFile> {
     OperatorFile::read(path).map_err(|error| {
-        let refused = UsageError(format!("{}{error}", before(option)));
+        let refused = format!("{}{error}", before(option));
         match error {
             OperatorError::Unreadable { source, .. } => anyhow::Error::new(source).context(refused),
-            OperatorError::Wrong { .. } => refused.into(),
+            OperatorError::Wrong { .. } => anyhow::Error::msg(refused),
         }
     })
 }

@@ -38,8 +38,7 @@ fn kernels_that_do_less_are_right_and_stand_in_one_table() {
     let Some(Machine::With(driver)) = Machine::lavapipe() else { return };
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("sweep.csv"), SWEEP).unwrap();
-    let measure =
-        ["sweep.csv", "--sizes", "1001,2^12", "--top", "1", "--rounds", "1", "--share-device"];
+    let measure = ["sweep.csv", "--sizes", "1001,2^12", "--top", "1", "--rounds", "1", "--share-device"];
     let output = run(folder.path(), &driver, &[&measure[..], &["--out", "out"]].concat());
     let (table, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{said}");

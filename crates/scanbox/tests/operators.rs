@@ -150,34 +150,42 @@ fn verify_tries_what_there_is_and_repeats_with_the_file() {
 #[test]
 fn what_is_wrong_with_a_file_is_told_before_anything_runs() {
     let place = place_with("affine");
-    let check = |name: &str, text: &str, args: &[&str], parts: &[&str]| {
+    // A file is wrong: 1. The command line makes no sense with it: 2.
+    let check = |name: &str, text: &str, args: &[&str], code: i32, parts: &[&str]| {
         fs::write(place.folder().join(name), text).unwrap();
         for command in [&["verify", CONFIG, "--sizes", "1"][..], &["bench", CONFIG, "--sizes", "4096"]] {
-            let told = place.run(&[command, &DEVICE, &["--operator", name], args].concat(), 2).stderr;
+            let told = place.run(&[command, &DEVICE, &["--operator", name], args].concat(), code).stderr;
             for part in parts {
                 assert!(told.contains(part), "no `{part}` in {told}");
             }
         }
         let ended = place.sweep(&[&["--operator", name], args].concat());
-        assert_eq!(ended.code, Some(2), "{}", ended.stderr);
+        assert_eq!(ended.code, Some(code), "{}", ended.stderr);
         assert!(!place.file("csv").exists());
     };
     let good = fs::read_to_string(examples().join("affine.glsl")).unwrap();
-    check("Affine.glsl", &good, &[], &["Affine.glsl: the name of the file is that of the operator"]);
-    check("two.glsl", &good.replace("exact = yes", ""), &[], &["two.glsl:7: `` is not a fact with a value"]);
+    check("Affine.glsl", &good, &[], 1, &["Affine.glsl: the name of the file is that of the operator"]);
+    check(
+        "two.glsl",
+        &good.replace("exact = yes", ""),
+        &[],
+        1,
+        &["two.glsl:7: `` is not a fact with a value"],
+    );
     let broken = good.replace("Element(1u, 0u)", "Element(1u, zero)");
     check(
         "broken.glsl",
         &broken,
         &[],
+        1,
         &["does not compile", "broken.glsl:15: error: 'zero' : undeclared identifier"],
     );
-    check("clash.glsl", &good, &["--op", "max"], &["--operator", "--op", "cannot be used with"]);
-    check("clash.glsl", &good, &["--type", "u32"], &["cannot be used with"]);
+    check("clash.glsl", &good, &["--op", "max"], 2, &["--operator", "--op", "cannot be used with"]);
+    check("clash.glsl", &good, &["--type", "u32"], 2, &["cannot be used with"]);
     let scale_alone = ["--init: 1 numbers, where an element of clash has 2: uint scale, uint offset"];
-    check("clash.glsl", &good, &["--mode", "exclusive", "--init", "1"], &scale_alone);
-    check("clash.glsl", &good, &["--mode", "reduce", "--in-place"], &["--in-place with --mode reduce"]);
-    let missing = place.run(&["space", "--operator", "nowhere.glsl", "--device", DEVICE[1]], 2).stderr;
+    check("clash.glsl", &good, &["--mode", "exclusive", "--init", "1"], 2, &scale_alone);
+    check("clash.glsl", &good, &["--mode", "reduce", "--in-place"], 2, &["--in-place with --mode reduce"]);
+    let missing = place.run(&["space", "--operator", "nowhere.glsl", "--device", DEVICE[1]], 1).stderr;
     assert!(missing.contains("nowhere.glsl: there is no such file"), "{missing}");
 }
 
