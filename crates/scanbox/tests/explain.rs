@@ -308,6 +308,26 @@ fn a_label_is_taken_apart() {
 const PROFILE: &str = "results/published.nvidia-h200.full.meta.json";
 
 /// On a device, a label has the sources that it is made of, and no others; or the rule that rejects it.
+/// Whatever the device: parts that do not go together are told, and others are not.
+#[test]
+fn a_label_that_no_device_runs_says_so() {
+    for (label, rule) in [
+        ("b4.vec4.par.rake.wg256.u2", Some("persistent-has-workgroups-per-unit")),
+        ("pers.b4.vec4.par.rake.wg256.u2", Some("family-lookback")),
+        ("b4.vec4.par.rake.flags.wg256", Some("flags-need-persistent")),
+        ("pers.b4.vec4.gather.sub.striped.early.wg256.u2", None),
+        ("b4.vec4.par.rake.wg256", None),
+    ] {
+        let text = json(&[label])["meanings"][0]["text"].as_str().unwrap().to_owned();
+        match rule {
+            Some(rule) => {
+                assert!(text.starts_with("No device runs it: ") && text.contains(rule), "{label}: {text}");
+            }
+            None => assert_eq!(text, "", "{label}"),
+        }
+    }
+}
+
 #[test]
 fn a_label_says_what_it_comes_to_on_a_device() {
     fn check(label: &str, parts: &[&str], not: &[&str]) {

@@ -87,8 +87,12 @@ fn parts(kernel: &Kernel, config: Option<&Config>) -> Meaning {
     };
     facts.push(fact("results", results.to_owned()));
     facts.push(fact("source", format!("kernels/glsl/{}", kernel.family.entry().shader)));
+    let refusal = config.and_then(|config| config.check_combination().err());
     Meaning {
         kind: if config.is_some() { "a config" } else { "a kernel" }.to_owned(),
+        text: refusal.map_or_else(String::new, |(rule, detail)| {
+            format!("No device runs it: {detail}, by rule {rule}.")
+        }),
         facts,
         list: Some(ListOfWords { headings: ["part", "parameter", "meaning"], words: words.collect() }),
         ..Meaning::default()
