@@ -80,9 +80,10 @@ pub const GLOSSARY: &[GlossaryEntry] = &[
          combines neighbours in groups that it chooses.",
     ),
     (
-        &["commutative", "exact", "tolerance"],
-        "What the pragma of an operator file says: whether swapped elements combine to the same, and whether results are exact \
-         or may be off by a tolerance, a share. `scanbox verify --operator FILE` tries both.",
+        &["commutative", "ordered", "exact", "tolerance", "ordered+exact", "commutative+exact", "unindexed"],
+        "What the pragma of an operator file says: whether swapped elements combine to the same (commutative, else ordered), and \
+         whether results are exact or may be off by a tolerance, a share. `scanbox verify --operator FILE` tries both. Rows name \
+         transforms behind that, and that they are unindexed if they do not look at the index.",
     ),
     (
         &["compute unit", "compute units"],
@@ -136,8 +137,9 @@ pub const GLOSSARY: &[GlossaryEntry] = &[
     ),
     (&["inserted", "insertions"], "Tiles whose totals a workgroup put in for others that were late."),
     (
-        &["iqr", "spread", "q1", "q3"],
-        "How far samples lie apart: the interquartile range (from the first quartile to the third) over the median.",
+        &["iqr", "spread", "q1", "q3", "noise"],
+        "How far samples lie apart: the interquartile range (from the first quartile to the third) over the median. Differences \
+         that the spread of samples and rounds explains are noise.",
     ),
     (
         &["kernel", "kernels", "set of", "set"],
@@ -254,6 +256,11 @@ pub const GLOSSARY: &[GlossaryEntry] = &[
          memory.",
     ),
     (
+        &["probe", "probes"],
+        "A program of scanbox that finds on a device what no list says: which guarantees are seen to hold, and where arguments \
+         stand best. It runs once for a device and driver; `scanbox devices` shows what it found.",
+    ),
+    (
         &["promises", "promise", "needs"],
         "What a kernel needs of a device beyond what Vulkan promises, as that workgroups which have started make progress. \
          `pack --promises` says what programs will promise; `scanbox explain guarantees` lists what there is.",
@@ -306,7 +313,7 @@ pub const GLOSSARY: &[GlossaryEntry] = &[
     ),
     (&["sweep"], "Measuring a space on one device: `scanbox sweep`."),
     (
-        &["tie", "ties"],
+        &["tie", "ties", "within noise"],
         "How many configs of a size are within noise of the best one: any of them may be the best in the next run.",
     ),
     (&["tile", "tiles"], "The elements that one workgroup processes at a time."),
@@ -317,8 +324,9 @@ pub const GLOSSARY: &[GlossaryEntry] = &[
     ),
     (&["total", "prefix"], "All elements of a tile combined; all elements before a tile combined."),
     (
-        &["transfer", "transfers"],
-        "What the best configs of one device are worth on another one: `scanbox analyze A.csv B.csv` says it.",
+        &["transfer", "transfers", "missing"],
+        "What the best configs of one device are worth on another one: `scanbox analyze A.csv B.csv` says it. At sizes that are \
+         missing, such a config is not ok on the other device.",
     ),
     (
         &["transform", "transforms", "transform_input", "transform_output"],
@@ -345,9 +353,10 @@ pub const GLOSSARY: &[GlossaryEntry] = &[
     ),
     (&["warm-up"], "Calls right before the first sample: clocks fall when a device idles."),
     (
-        &["workgroup", "workgroups", "workgroup size", "subgroup size"],
+        &["workgroup", "workgroups", "workgroup size", "subgroup size", "by the size", "per compute unit"],
         "Invocations that share memory and barriers; how many \
-        invocations one has, and how many workgroups a call starts. A subgroup is the part that runs in lockstep.",
+        invocations one has, and how many workgroups a call starts: by the size, one for each tile, or so many per compute unit. A \
+        subgroup is the part that runs in lockstep.",
     ),
 ];
 
