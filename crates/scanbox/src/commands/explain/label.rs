@@ -95,7 +95,6 @@ fn parts(kernel: &Kernel, config: Option<&Config>) -> Meaning {
         }),
         facts,
         list: Some(ListOfWords { headings: ["part", "parameter", "meaning"], words: words.collect() }),
-        ..Meaning::default()
     }
 }
 
