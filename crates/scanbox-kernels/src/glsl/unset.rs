@@ -13,7 +13,8 @@ const GARBAGE: [u32; 2] = [0xDAC3_96B5, 0x5A3C_694B];
 /// Words of a variable that are given garbage: what subgroups tell each other is in few.
 const MOST_WORDS: usize = 256;
 
-/// The module whose shared variables hold garbage when it begins. One without a barrier of the workgroup shares nothing.
+/// The module whose shared variables hold garbage when it begins. One without a barrier of the workgroup shares
+/// nothing.
 pub(super) fn with_garbage(words: &[u32]) -> Vec<u32> {
     let all = instructions(words);
     let is_of_workgroup = |name: u32| {
@@ -49,8 +50,8 @@ enum Type {
     Structure(Vec<u32>),
 }
 
-/// The types of a module, and what is declared beside them.
-struct Module<'a> {
+/// A module that is filled: its types, and what is declared beside them.
+struct Filled<'a> {
     made: &'a mut Vec<u32>,
     types: BTreeMap<u32, Type>,
     /// The type of indices.
@@ -60,7 +61,7 @@ struct Module<'a> {
     garbage: BTreeMap<(u32, usize), u32>,
 }
 
-impl Module<'_> {
+impl Filled<'_> {
     /// The numbers that a type is made of, each as the indices that lead to it and its type.
     fn numbers(&self, of: u32, at: &[u32], found: &mut Vec<(Vec<u32>, u32)>) {
         if found.len() >= MOST_WORDS {
@@ -148,7 +149,7 @@ fn declare(all: &[&[u32]], made: &mut Vec<u32>) -> Vec<u32> {
             _ => {}
         }
     }
-    let mut module = Module {
+    let mut module = Filled {
         made,
         types,
         index,
