@@ -51,7 +51,7 @@ enum Type {
 }
 
 /// A module that is filled: its types, and what is declared beside them.
-struct Filled<'a> {
+struct WithGarbage<'a> {
     made: &'a mut Vec<u32>,
     types: BTreeMap<u32, Type>,
     /// The type of indices.
@@ -61,7 +61,7 @@ struct Filled<'a> {
     garbage: BTreeMap<(u32, usize), u32>,
 }
 
-impl Filled<'_> {
+impl WithGarbage<'_> {
     /// The numbers that a type is made of, each as the indices that lead to it and its type.
     fn numbers(&self, of: u32, at: &[u32], found: &mut Vec<(Vec<u32>, u32)>) {
         if found.len() >= MOST_WORDS {
@@ -149,7 +149,7 @@ fn declare(all: &[&[u32]], made: &mut Vec<u32>) -> Vec<u32> {
             _ => {}
         }
     }
-    let mut module = Filled {
+    let mut module = WithGarbage {
         made,
         types,
         index,
