@@ -57,7 +57,9 @@ fn kernels_that_do_less_are_right_and_stand_in_one_table() {
         .iter()
         .map(|name| {
             let rows: Vec<Record> =
-                csv_file::read(&folder.path().join("out").join(format!("{name}.csv"))).unwrap().records;
+                csv_file::read(&folder.path().join("out").join(format!("bounds-{name}.csv")))
+                    .unwrap()
+                    .records;
             assert_eq!(rows.len(), 2, "{name}");
             assert!(rows.iter().all(|row| row.status == Status::Ok && row.mismatches == Some(0)), "{rows:?}");
             rows[0].kernel_hash.clone()
@@ -75,11 +77,14 @@ fn bad_input_is_refused_before_any_work() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("none.csv"), "status,element,op,mode,reset,n_elements,config_id\n").unwrap();
     fs::write(folder.path().join("other.csv"), "a,b\n1,2\n").unwrap();
+    // Somebody else's folder.
+    fs::create_dir_all(folder.path().join("out/bounds-scan-kernels")).unwrap();
     for (arguments, code, part) in [
         (&[][..], 2, "which sweep?"),
         (&["missing.csv"], 1, "missing.csv: No such file"),
         (&["other.csv"], 1, "other.csv has no rows of scanbox"),
         (&["none.csv"], 1, "has no sums of u32 with arguments in a block"),
+        (&["--check"], 1, "scan-kernels: File exists"),
         (&["none.csv", "--sizes", "many"], 2, "`many`: sizes are as in 2^16..2^22,1000"),
     ] {
         let output = run(folder.path(), Path::new("/nonexistent"), &[arguments, &["--out", "out"]].concat());
