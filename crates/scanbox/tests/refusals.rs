@@ -102,7 +102,7 @@ fn a_dry_run_refuses_what_the_run_refuses_and_writes_nothing() {
             1,
             &["kernel sources .", "no shader in GLSL (.comp)", "nor in glsl/ in it", "like kernels/glsl"],
         ),
-        row(nothing, &["--operator", "nowhere.glsl"], 2, &["nowhere.glsl"]),
+        row(nothing, &["--operator", "nowhere.glsl"], 1, &["nowhere.glsl"]),
     ];
     let complete = Place::in_memory("");
     assert_eq!(complete.sweep(&[]).code, Some(0));

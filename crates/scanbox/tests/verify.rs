@@ -483,7 +483,7 @@ fn the_list_of_pairs_is_what_to_verify() {
         bench.run(&[&words[..], &["--sizes", "100"]].concat()).code(0);
     }
     assert_eq!(bench.space(&list).out, listed.out);
-    bench.space(&["--list-pairs", "nowhere.glsl"]).code(2).complains("nowhere.glsl");
+    bench.space(&["--list-pairs", "nowhere.glsl"]).code(1).complains("nowhere.glsl");
     bench.space(&["--list-pairs", "--filter", "vector_width=scalar"]).code(2).complains("no config is left");
     for unused in [["--sizes", "100"], ["--seed", "2"], ["--op", "max"], ["--mode", "reduce"]] {
         bench.space(&[&["--list-pairs"], &unused[..]].concat()).code(2).complains("cannot be used with");
