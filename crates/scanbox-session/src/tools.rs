@@ -183,7 +183,7 @@ pub fn try_operator(
     operator: Option<&OperatorFile>,
     problem: &Problem,
     device: &DeviceProfile,
-) -> Result<(), String> {
+) -> anyhow::Result<()> {
     let Some(file) = operator else { return Ok(()) };
     let compiler = compiler.with_operator(file.clone());
     let shaders = catalog::operator_shaders(problem, device);
@@ -192,15 +192,15 @@ pub fn try_operator(
         // What does not compile is told below.
         _ => None,
     }) {
-        return Err(format!("--operator {log}"));
+        bail!("--operator {log}");
     }
     let mut outcomes = compiler.compile_all(&shaders).into_iter();
     match outcomes.find_map(Result::err) {
         // Which shader it was first says nothing to the user.
         Some(CompileError::Shader { log, .. }) => {
-            Err(format!("--operator {} does not compile:\n{log}", file.source().path))
+            bail!("--operator {} does not compile:\n{log}", file.source().path)
         }
-        Some(error) => Err(format!("--operator {}: {error}", file.source().path)),
+        Some(error) => bail!("--operator {}: {error}", file.source().path),
         None => Ok(()),
     }
 }

@@ -75,14 +75,22 @@ fn kernels_that_do_less_are_right_and_stand_in_one_table() {
 #[test]
 fn bad_input_is_refused_before_any_work() {
     let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("none.csv"), "status,element,op,mode,reset,n_elements,config_id\n").unwrap();
+    fs::write(
+        folder.path().join("none.csv"),
+        "status,element,op,mode,reset,n_elements,config_id,steady_ns_median\n",
+    )
+    .unwrap();
     fs::write(folder.path().join("other.csv"), "a,b\n1,2\n").unwrap();
+    fs::write(folder.path().join("short.csv"), "status,element\nok,u32\n").unwrap();
+    fs::write(folder.path().join("bytes.csv"), [0xff, 0xfe, b'\n', 0x00]).unwrap();
     // Somebody else's folder.
     fs::create_dir_all(folder.path().join("out/bounds-scan-kernels")).unwrap();
     for (arguments, code, part) in [
         (&[][..], 2, "which sweep?"),
         (&["missing.csv"], 1, "missing.csv: No such file"),
         (&["other.csv"], 1, "other.csv has no rows of scanbox"),
+        (&["short.csv"], 1, "short.csv has no rows of scanbox"),
+        (&["bytes.csv"], 1, "bytes.csv has no rows of scanbox"),
         (&["none.csv"], 1, "has no sums of u32 with arguments in a block"),
         (&["--check"], 1, "scan-kernels: File exists"),
         (&["none.csv", "--sizes", "many"], 2, "`many`: sizes are as in 2^16..2^22,1000"),

@@ -173,6 +173,27 @@ fn check(rows: &[Record], what: &str) {
     }
 }
 
+/// Verifies kernels that are broken and others that are not. Returns how they failed: all of the first, and no others.
+fn failures<S: AsRef<str>, T: AsRef<str>>(
+    bench: &Bench,
+    broken: &[S],
+    healthy: &[T],
+    cases: &[&str],
+) -> Vec<Value> {
+    let mut broken: Vec<&str> = broken.iter().map(AsRef::as_ref).collect();
+    let labels = [&broken[..], &healthy.iter().map(AsRef::as_ref).collect::<Vec<_>>()].concat();
+    let rest = ["--inputs", "random", "--format", "json"];
+    let answer = bench.run(&[&["verify"][..], &labels, cases, &rest].concat(), 5);
+    let answer: Value = serde_json::from_str(&answer.out).unwrap();
+    let failures = answer["failures"].as_array().unwrap();
+    let mut found: Vec<&str> = failures.iter().map(|failure| failure["config"].as_str().unwrap()).collect();
+    found.sort_unstable();
+    broken.sort_unstable();
+    assert_eq!(found, broken, "{answer:#}");
+    assert!(failures.iter().all(|failure| failure["status"] == "wrong_result"), "{answer:#}");
+    failures.clone()
+}
+
 #[test]
 fn a_sweep_finds_them() {
     let Some(bench) = Bench::new() else { return };

@@ -268,7 +268,7 @@ pub fn run(args: &BenchArgs, tools: &Tools) -> anyhow::Result<Exit> {
         worker = probe::inform(worker, &command, &args.sharing.sharing(), &limits)?;
     }
     let kernel_hash = compiler.kernel_hash_of(worker.profile.api);
-    try_operator(compiler, operator.as_ref(), &problem, &worker.profile).map_err(anyhow::Error::msg)?;
+    try_operator(compiler, operator.as_ref(), &problem, &worker.profile)?;
     let read = |path: &PathBuf| Tuned::read(path, &problem, &worker.profile, args.kernel);
     let tuned = args.from.as_ref().map(read).transpose()?;
     let sizes = args.sizes(tuned.as_ref(), &problem, &worker.profile)?;

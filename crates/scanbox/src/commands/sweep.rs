@@ -323,7 +323,7 @@ fn sweep_one(selector: &str, args: &SweepArgs, tools: &Tools) -> anyhow::Result<
         accept_space: args.accept_space,
     };
     let kernel_hash = compiler.kernel_hash_of(device.api);
-    try_operator(compiler, operator.as_ref(), &problem, &device).map_err(anyhow::Error::msg)?;
+    try_operator(compiler, operator.as_ref(), &problem, &device)?;
     let subject = FileSubject {
         device: &device,
         space: &space,

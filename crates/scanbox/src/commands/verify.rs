@@ -163,7 +163,7 @@ pub fn run(args: &VerifyArgs, tools: &Tools) -> anyhow::Result<Exit> {
     let sharing = args.sharing.sharing();
     worker = guarantees::inform_for(&configs, worker, &mut command, &sharing, &limits)?;
     let device = worker.profile.clone();
-    try_operator(tools.compiler()?, operator.as_ref(), &problem, &device).map_err(anyhow::Error::msg)?;
+    try_operator(tools.compiler()?, operator.as_ref(), &problem, &device)?;
     let issues = known_issues::of(&device)?;
     let configs = args.configs(&problem, &device)?;
     let variant = Variant::blocked(args.blocking);

@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::Bench;
-use super::hidden::failures;
+use super::{Bench, failures};
 
 /// Shared memory holds zeros when a software device begins a workgroup.
 #[test]
