@@ -72,6 +72,22 @@ fn kernels_that_do_less_are_right_and_stand_in_one_table() {
     assert_eq!(String::from_utf8_lossy(&shown.stdout), table);
 }
 
+/// What a kernel does decides how many registers it takes, so some may not fit where others do.
+#[test]
+fn kernels_that_the_device_does_not_run_are_dashes() {
+    let Some(Machine::With(driver)) = Machine::lavapipe() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let many = "pers.b4.vec4.gather.sub.shuffle.striped.wgid.early.block.wg64.u64";
+    let row = format!("ok,u32,add,inclusive,epoch,100000,{many},1000,");
+    fs::write(folder.path().join("sweep.csv"), format!("{}\n{row}\n", SWEEP.lines().next().unwrap())).unwrap();
+    let measure = ["sweep.csv", "--sizes", "100000", "--rounds", "1", "--share-device", "--out", "out"];
+    let output = run(folder.path(), &driver, &measure);
+    let (table, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{said}");
+    let words: Vec<&str> = table.lines().nth(2).unwrap().split_whitespace().collect();
+    assert_eq!((words.len(), &words[2..]), (8, &["-"; 6][..]), "{table}");
+}
+
 #[test]
 fn bad_input_is_refused_before_any_work() {
     let folder = tempfile::tempdir().unwrap();

@@ -2,6 +2,7 @@
 
 use scanbox_model::api::Api;
 use scanbox_model::config::{BlockScan, Config, Family, LoadLayout, Lookback, Rendezvous};
+use scanbox_model::problem::Mode;
 
 use super::resolve::Resolved;
 
@@ -52,16 +53,22 @@ impl Resolved<'_> {
             * u64::from(round_vectors + round_vectors / pad_period)
     }
 
-    /// Bytes of shared memory through which tiles are stored by whole sectors (`stages/tile/whole_sectors.glsl`).
+    /// Bytes of shared memory through which tiles are stored by whole sectors (`stages/tile/whole_sectors.glsl`), an
+    /// upper bound.
     fn sector_bytes(&self) -> u64 {
         let Self { config, problem, .. } = self;
         let kernel = &config.kernel;
         let vector_bytes = problem.element_bytes() * u64::from(kernel.vector_width.lanes());
-        let is_staged = kernel.family == Family::Persistent
-            && kernel.load_layout == LoadLayout::Striped
-            && problem.element_bytes() == 8
-            && vector_bytes == 32;
-        if is_staged { vector_bytes * u64::from(config.workgroup_size) } else { 0 }
+        let is_staged = kernel.load_layout == LoadLayout::Striped
+            && (vector_bytes.is_multiple_of(12) || vector_bytes == 32)
+            && problem.element_bytes() != 16;
+        let is_transformed = problem.user().is_some_and(|user| user.transforms.output);
+        let goes_as_it_is = problem.mode() != Mode::Reduce && !problem.is_reversed() && !is_transformed;
+        if is_staged && goes_as_it_is && self.device.api == Api::Vulkan {
+            vector_bytes * u64::from(config.workgroup_size)
+        } else {
+            0
+        }
     }
 
     /// Bytes of shared memory of everything but the transposition (headers of the stages), with room for alignment.

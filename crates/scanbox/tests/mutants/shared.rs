@@ -68,26 +68,41 @@ fn a_verification_finds_what_is_kept_in_the_wrong_place() {
     );
 }
 
-/// Halves of vectors that are stored by other invocations than those that have them.
+/// Pieces of vectors that are stored by other invocations than those that have them, in persistent and flat kernels.
 #[test]
-fn a_verification_finds_halves_in_the_wrong_place() {
+fn a_verification_finds_pieces_in_the_wrong_place() {
     let file = "stages/tile/whole_sectors.glsl";
     let changes = [
         (file, "subgroupShuffleXor(given, 1u)", "subgroupShuffleXor(given, BATCH_SIZE == 3 ? 2u : 1u)"),
-        (file, "? OTHER_HALF(stored) : taken", "? OTHER_HALF(stored) : (BATCH_SIZE == 5 ? given : taken)"),
         (
             file,
-            "(SUBGROUP_SIZE + own_lane)",
-            "(SUBGROUP_SIZE + (BATCH_SIZE == 6 ? own_lane ^ 1u : own_lane))",
+            "? PIECE(stored, 1u) : taken;",
+            "? PIECE(stored, 1u) : (BATCH_SIZE == 5 ? given : taken);",
         ),
-        (file, "half_index(own_lane * 2u + 1u)", "half_index(own_lane * 2u + (BATCH_SIZE == 7 ? 0u : 1u))"),
+        (
+            file,
+            "(i * SUBGROUP_SIZE + own_lane)",
+            "(i * SUBGROUP_SIZE + (BATCH_SIZE == 6 && i + 1u == PIECES ? own_lane ^ 1u : own_lane))",
+        ),
+        (
+            file,
+            "piece_index(own_lane * PIECES + i)",
+            "piece_index(own_lane * PIECES + (BATCH_SIZE == 7 && i + 1u == PIECES ? 0u : i))",
+        ),
     ];
     let Some(bench) = Bench::with(&changes) else { return };
-    for (operator, width, broken) in [("matrix2x2", "vec2", [3, 5]), ("segmented-sum", "vec4", [6, 7])] {
-        let label = |batch: u32| format!("pers.b{batch}.{width}.gather.sub.striped.early.block.wg64.u1");
+    for (operator, width, broken) in [
+        ("matrix2x2", "vec2", [3, 5]),
+        ("segmented-sum", "vec4", [6, 7]),
+        ("text-position", "scalar", [6, 7]),
+        ("text-position", "vec2", [6, 7]),
+    ] {
+        let persistent = |batch: u32| format!("pers.b{batch}.{width}.gather.sub.striped.early.block.wg64.u1");
+        let flat = |batch: u32| format!("b{batch}.{width}.gather.sub.striped.wgid.early.block.wg64");
         let operator = format!("{}/../../kernels/operators/{operator}.glsl", env!("CARGO_MANIFEST_DIR"));
         let args = ["--operator", &operator, "--sizes", "20000", "--builds", "swept"];
-        failures(&bench, &broken.map(label), &[2, 4].map(label), &args);
+        let both = |batches: [u32; 2]| [batches.map(persistent), batches.map(flat)].concat();
+        failures(&bench, &both(broken), &both([2, 4]), &args);
     }
 }
 

@@ -26,9 +26,10 @@
 #define SHIFTS_VECTORS 0
 #endif
 
-// Whether full tiles are stored by whole sectors of memory (stages/tile/whole_sectors.glsl): where vectors have 32
-// bytes, and go to memory as they are.
-#if defined(PERSISTENT) && LOAD_LAYOUT == LOAD_LAYOUT_STRIPED && ELEMENT_BYTES * LANES == 32 && !ANY_ELEMENT && \
+// Whether full tiles are stored by whole sectors of memory (stages/tile/whole_sectors.glsl): where an invocation would
+// store a vector in two pieces or three, and vectors go to memory as they are.
+#define VECTOR_BYTES (ELEMENT_BYTES * LANES)
+#if LOAD_LAYOUT == LOAD_LAYOUT_STRIPED && (VECTOR_BYTES % 12 == 0 || VECTOR_BYTES == 32) && !ANY_ELEMENT && \
     !IN_PLACE && !REVERSE && !TRANSFORM_OUTPUT
 #define STORES_WHOLE_SECTORS 1
 #else
