@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Tile load and store, part of: striped tiles of vectors that an invocation cannot store at once: 32 bytes are two pieces
-// of 16, and vectors of elements of 12 bytes three pieces of 4, 8 or 16. Stored one after the other, the first pieces of a
-// row would go to parts of sectors of memory, and the others to the rest of them. Here a subgroup stores whole sectors,
-// by invocations side by side. (Loads gain nothing: the first piece brings the sector into the cache, where the others
-// find it.)
+// Tile load and store, part of: striped tiles of vectors that an invocation cannot store at once. 32 bytes are two
+// pieces of 16, and vectors of elements of 12 bytes three pieces of 4, 8 or 16. Stored one after the other, the first
+// pieces of a row would go to parts of sectors of memory, and the others to the rest of them. Here a subgroup stores
+// whole sectors, by invocations side by side. (Loads gain nothing: the first piece brings the sector into the cache,
+// where the others find it.)
 //
 // store_full_tile(tile, items): called by whole subgroups.
 // Shared bytes: VECTOR_BYTES * WORKGROUP_SIZE, for elements of 16 bytes 0. Subgroup barriers: 2 per row, or 0.
