@@ -30,6 +30,7 @@ ok,u32,add,inclusive,epoch,1000,redo.b1.vec2.none.sub.shuffle.striped.block.wg12
 ok,u32,add,inclusive,epoch,1000,b4.vec4.two.sub.shuffle.striped.wgid.early.block.wg128,1,1
 ok,u32,add,exclusive,epoch,1000,b1.vec4.gather.sub.shuffle.striped.wgid.early.block.wg128,1,1
 ok,u32,add,inclusive,epoch,4096,b2.vec4.gather.sub.shuffle.striped.wgid.early.block.wg128,3000,
+ok,u32,add,inclusive,epoch,4096,b2.vec4.gather.sub.shuffle.striped.wgid.early.baked.wg128,2000,
 wrong_result,u32,add,inclusive,epoch,4096,b1.vec4.gather.sub.shuffle.striped.wgid.early.block.wg128,1,1
 ";
 
@@ -72,6 +73,21 @@ fn kernels_that_do_less_are_right_and_stand_in_one_table() {
     assert_eq!(String::from_utf8_lossy(&shown.stdout), table);
 }
 
+#[test]
+fn baked_arguments_have_a_table_of_their_own() {
+    let Some(Machine::With(driver)) = Machine::lavapipe() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("sweep.csv"), SWEEP).unwrap();
+    let measure = ["sweep.csv", "--arguments", "baked", "--sizes", "2^12", "--rounds", "1", "--share-device"];
+    let output = run(folder.path(), &driver, &[&measure[..], &["--out", "out"]].concat());
+    let (table, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{said}");
+    let words: Vec<&str> = table.lines().nth(2).unwrap().split_whitespace().collect();
+    assert!(words.len() == 2 + 2 * 6 && words[0] == "4096", "{table}");
+    let rows = csv_file::read(&folder.path().join("out/bounds-moves.csv")).unwrap().records;
+    assert!(rows.iter().all(|row| row.config_id.contains(".baked.") && row.status == Status::Ok), "{rows:?}");
+}
+
 /// What a kernel does decides how many registers it takes, so some may not fit where others do.
 #[test]
 fn kernels_that_the_device_does_not_run_are_dashes() {
@@ -79,7 +95,8 @@ fn kernels_that_the_device_does_not_run_are_dashes() {
     let folder = tempfile::tempdir().unwrap();
     let many = "pers.b4.vec4.gather.sub.shuffle.striped.wgid.early.block.wg64.u64";
     let row = format!("ok,u32,add,inclusive,epoch,100000,{many},1000,");
-    fs::write(folder.path().join("sweep.csv"), format!("{}\n{row}\n", SWEEP.lines().next().unwrap())).unwrap();
+    fs::write(folder.path().join("sweep.csv"), format!("{}\n{row}\n", SWEEP.lines().next().unwrap()))
+        .unwrap();
     let measure = ["sweep.csv", "--sizes", "100000", "--rounds", "1", "--share-device", "--out", "out"];
     let output = run(folder.path(), &driver, &measure);
     let (table, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -107,7 +124,7 @@ fn bad_input_is_refused_before_any_work() {
         (&["other.csv"], 1, "other.csv has no rows of scanbox"),
         (&["short.csv"], 1, "short.csv has no rows of scanbox"),
         (&["bytes.csv"], 1, "bytes.csv has no rows of scanbox"),
-        (&["none.csv"], 1, "has no sums of u32 with arguments in a block"),
+        (&["none.csv"], 1, "has no sums of u32 with arguments = block"),
         (&["--check"], 1, "scan-kernels: File exists"),
         (&["none.csv", "--sizes", "many"], 2, "`many`: sizes are as in 2^16..2^22,1000"),
     ] {

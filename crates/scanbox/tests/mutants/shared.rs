@@ -74,11 +74,7 @@ fn a_verification_finds_pieces_in_the_wrong_place() {
     let file = "stages/tile/whole_sectors.glsl";
     let changes = [
         (file, "subgroupShuffleXor(given, 1u)", "subgroupShuffleXor(given, BATCH_SIZE == 3 ? 2u : 1u)"),
-        (
-            file,
-            "? PIECE(stored, 1u) : taken;",
-            "? PIECE(stored, 1u) : (BATCH_SIZE == 5 ? given : taken);",
-        ),
+        (file, "? PIECE(stored, 1u) : taken;", "? PIECE(stored, 1u) : (BATCH_SIZE == 5 ? given : taken);"),
         (
             file,
             "(i * SUBGROUP_SIZE + own_lane)",
