@@ -2,7 +2,7 @@
 
 use scanbox_model::api::Api;
 use scanbox_model::config::{BlockScan, Config, Family, LoadLayout, Lookback, Rendezvous};
-use scanbox_model::problem::Mode;
+use scanbox_model::problem::{Mode, Placement};
 
 use super::resolve::Resolved;
 
@@ -62,9 +62,12 @@ impl Resolved<'_> {
         let is_staged = kernel.load_layout == LoadLayout::Striped
             && (vector_bytes.is_multiple_of(12) || vector_bytes == 32)
             && problem.element_bytes() != 16;
-        let is_transformed = problem.user().is_some_and(|user| user.transforms.output);
-        let goes_as_it_is = problem.mode() != Mode::Reduce && !problem.is_reversed() && !is_transformed;
-        if is_staged && goes_as_it_is && self.device.api == Api::Vulkan {
+        // Tiles that another pass goes over again are transformed by that one.
+        let is_transformed = kernel.family != Family::ScanThenPropagate
+            && problem.user().is_some_and(|user| user.transforms.output);
+        let goes_as_it_is =
+            problem.placement() == Placement::OutOfPlace && !problem.is_reversed() && !is_transformed;
+        if is_staged && goes_as_it_is && problem.mode() != Mode::Reduce && self.device.api == Api::Vulkan {
             vector_bytes * u64::from(config.workgroup_size)
         } else {
             0

@@ -68,7 +68,7 @@ fn a_verification_finds_what_is_kept_in_the_wrong_place() {
     );
 }
 
-/// Pieces of vectors that are stored by other invocations than those that have them, in persistent and flat kernels.
+/// Pieces of vectors that are stored by other invocations than those that have them, in kernels of all kinds.
 #[test]
 fn a_verification_finds_pieces_in_the_wrong_place() {
     let file = "stages/tile/whole_sectors.glsl";
@@ -97,8 +97,10 @@ fn a_verification_finds_pieces_in_the_wrong_place() {
         let flat = |batch: u32| format!("b{batch}.{width}.gather.sub.striped.wgid.early.block.wg64");
         let operator = format!("{}/../../kernels/operators/{operator}.glsl", env!("CARGO_MANIFEST_DIR"));
         let args = ["--operator", &operator, "--sizes", "20000", "--builds", "swept"];
-        let both = |batches: [u32; 2]| [batches.map(persistent), batches.map(flat)].concat();
-        failures(&bench, &both(broken), &both([2, 4]), &args);
+        let again = |batch: u32| format!("redo.b{batch}.{width}.none.sub.striped.block.wg64");
+        let all =
+            |batches: [u32; 2]| [batches.map(persistent), batches.map(flat), batches.map(again)].concat();
+        failures(&bench, &all(broken), &all([2, 4]), &args);
     }
 }
 

@@ -13,7 +13,8 @@
 //   round. Nothing is exchanged for BATCH_SIZE 1, where the two are the same.
 //   Source: CUB's BLOCK_LOAD_WARP_TRANSPOSE.
 // LOAD_LAYOUT_STRIPED: a subgroup owns BATCH_SIZE rows of SUBGROUP_SIZE successive vectors, an invocation one vector of
-//   each row. Nothing is exchanged; the subgroup scan has to go row by row instead. Shared bytes: 0.
+//   each row. Nothing is exchanged; the subgroup scan has to go row by row instead. Shared bytes: 0, but for
+//   STORES_WHOLE_SECTORS.
 //
 // In place: every vector is stored by the invocation that has loaded it, behind its load.
 
@@ -27,7 +28,8 @@
 #endif
 
 // Whether full tiles are stored by whole sectors of memory (stages/tile/whole_sectors.glsl): where an invocation would
-// store a vector in two pieces or three, and vectors go to memory as they are.
+// store a vector in two pieces or three, and vectors go to memory as they are. scanbox counts their bytes of shared
+// memory by the same condition (catalog/shared_memory.rs).
 #define VECTOR_BYTES (ELEMENT_BYTES * LANES)
 #if LOAD_LAYOUT == LOAD_LAYOUT_STRIPED && (VECTOR_BYTES % 12 == 0 || VECTOR_BYTES == 32) && !ANY_ELEMENT && \
     !IN_PLACE && !REVERSE && !TRANSFORM_OUTPUT
