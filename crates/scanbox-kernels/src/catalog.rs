@@ -46,6 +46,7 @@ pub use resolve::{ASSUMED_UNITS, Resolved, input_kind, launched_per_call, resolv
 pub use rule_list::{RuleEntry, rules};
 pub use rules::{legal, resident, total_is_known, variant_legal};
 pub use scanbox_pack::levels::LAST_LEVEL_TILES;
+pub use shared_memory::whole_sector_vector;
 pub use user_operator::{
     LAW_SAMPLES, Law, OPERATOR_LAWS, OperatorLaw, SEEN_DIFFERENT, SHOWN_ELEMENTS, TRIED_LAWS, TriedLaw,
     operator_check, operator_finish, operator_laws, operator_load, operator_shaders,

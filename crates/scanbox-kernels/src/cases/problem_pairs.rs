@@ -18,7 +18,7 @@ use super::covering::{covering, covering_beside};
 use crate::catalog;
 
 /// What decides how elements are handled, and how a kernel is called.
-pub const DIMENSIONS: usize = 21;
+pub const DIMENSIONS: usize = 22;
 
 /// Of those that a problem has, all in front.
 const OF_PROBLEM: usize = 8;
@@ -161,6 +161,8 @@ pub fn row(config: &Config, problem: &Problem, users: &[UserOperator], device: &
         place(kernel.arguments),
         usize::from(kernel.lookback_width > 1),
         usize::from(finds_n),
+        // Vectors of 12, 24 and 48 bytes, and of 32, have a way of their own to memory.
+        catalog::whole_sector_vector(config, problem) as usize / 4,
     ];
     std::array::from_fn(|at| {
         of_problem.get(at).or_else(|| of_config.get(at - OF_PROBLEM)).copied().unwrap_or(0)

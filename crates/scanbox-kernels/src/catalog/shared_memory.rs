@@ -2,12 +2,27 @@
 
 use scanbox_model::api::Api;
 use scanbox_model::config::{BlockScan, Config, Family, LoadLayout, Lookback, Rendezvous};
-use scanbox_model::problem::{Mode, Placement};
+use scanbox_model::problem::{Mode, Placement, Problem};
 
 use super::resolve::Resolved;
 
 fn transposes(config: &Config) -> bool {
     config.kernel.load_layout == LoadLayout::Transposed && config.kernel.batch_size > 1
+}
+
+/// Bytes of the vectors that a GLSL kernel stores by whole sectors (`stages/tile/whole_sectors.glsl`); 0 where vectors
+/// go to memory as they are.
+#[must_use]
+pub fn whole_sector_vector(config: &Config, problem: &Problem) -> u64 {
+    let kernel = &config.kernel;
+    let bytes = problem.element_bytes() * u64::from(kernel.vector_width.lanes());
+    let has_pieces = kernel.load_layout == LoadLayout::Striped && (bytes.is_multiple_of(12) || bytes == 32);
+    // Tiles that another pass goes over again are transformed by that one.
+    let is_transformed = kernel.family != Family::ScanThenPropagate
+        && problem.user().is_some_and(|user| user.transforms.output);
+    let goes_as_it_is =
+        problem.placement() == Placement::OutOfPlace && !problem.is_reversed() && !is_transformed;
+    if has_pieces && goes_as_it_is && problem.mode() != Mode::Reduce { bytes } else { 0 }
 }
 
 impl Resolved<'_> {
@@ -53,25 +68,12 @@ impl Resolved<'_> {
             * u64::from(round_vectors + round_vectors / pad_period)
     }
 
-    /// Bytes of shared memory through which tiles are stored by whole sectors (`stages/tile/whole_sectors.glsl`), an
-    /// upper bound.
+    /// Bytes of shared memory through which tiles are stored by whole sectors, an upper bound. Elements of 16 bytes go
+    /// to the neighbour by shuffles.
     fn sector_bytes(&self) -> u64 {
         let Self { config, problem, .. } = self;
-        let kernel = &config.kernel;
-        let vector_bytes = problem.element_bytes() * u64::from(kernel.vector_width.lanes());
-        let is_staged = kernel.load_layout == LoadLayout::Striped
-            && (vector_bytes.is_multiple_of(12) || vector_bytes == 32)
-            && problem.element_bytes() != 16;
-        // Tiles that another pass goes over again are transformed by that one.
-        let is_transformed = kernel.family != Family::ScanThenPropagate
-            && problem.user().is_some_and(|user| user.transforms.output);
-        let goes_as_it_is =
-            problem.placement() == Placement::OutOfPlace && !problem.is_reversed() && !is_transformed;
-        if is_staged && goes_as_it_is && problem.mode() != Mode::Reduce && self.device.api == Api::Vulkan {
-            vector_bytes * u64::from(config.workgroup_size)
-        } else {
-            0
-        }
+        let is_shared = self.device.api == Api::Vulkan && problem.element_bytes() != 16;
+        if is_shared { whole_sector_vector(config, problem) * u64::from(config.workgroup_size) } else { 0 }
     }
 
     /// Bytes of shared memory of everything but the transposition (headers of the stages), with room for alignment.
