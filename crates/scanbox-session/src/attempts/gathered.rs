@@ -81,8 +81,16 @@ impl Gathered {
             }
             None => Vec::new(),
         };
-        let foreign = names.into_iter().filter(|name| is_foreign(name)).collect();
-        Ok(Self { foreign, ..Self::join(attempts, &others) })
+        // An attempt publishes its journal first of all, so one that died over that has nothing else there.
+        let has_rows = |stem: &str| names.binary_search(&format!("{stem}.csv")).is_ok();
+        let alone = names.iter().filter(own).filter_map(|name| name.strip_suffix(".journal"));
+        let alone = alone.filter(|stem| !has_rows(stem));
+        let journal: String =
+            alone.map(|stem| journal_of(&publish.join(format!("{stem}.journal")))).collect();
+        let foreign = names.iter().filter(|name| is_foreign(name)).cloned().collect();
+        let mut all = Self { foreign, ..Self::join(attempts, &others) };
+        all.journal += &journal;
+        Ok(all)
     }
 
     /// `others` are the anchors of attempts at other shards of the same points.
@@ -117,6 +125,13 @@ impl Gathered {
         all.rows = rows.rows;
         all
     }
+}
+
+/// What a journal says, if it is there. A line that was cut off says nothing.
+fn journal_of(path: &Path) -> String {
+    let journal = fs::read_to_string(path).unwrap_or_default();
+    let complete = journal.rfind('\n').map_or("", |end| &journal[..=end]);
+    if is_journal(complete) { complete.to_owned() } else { String::new() }
 }
 
 /// Whether a file has rows of an attempt at another shard of the same sweep, where sizes are split: each measures the
@@ -236,10 +251,7 @@ impl PublishedAttempt {
                 plural(told as usize, "row")
             ));
         }
-        let journal = fs::read_to_string(csv.with_extension("journal")).unwrap_or_default();
-        // A line that was cut off says nothing.
-        let complete = journal.rfind('\n').map_or("", |end| &journal[..=end]);
-        let journal = if is_journal(complete) { complete.to_owned() } else { String::new() };
+        let journal = journal_of(&csv.with_extension("journal"));
         Ok(Some(Self { csv, rows, metadata, journal }))
     }
 }
