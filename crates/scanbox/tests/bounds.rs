@@ -22,6 +22,15 @@ fn run(folder: &Path, driver: &Path, arguments: &[&str]) -> Output {
     command.output().unwrap()
 }
 
+/// The table that the script makes of a sweep, which is in `folder` then, as are the rows in `out`.
+fn table(folder: &Path, driver: &Path, sweep: &str, arguments: &[&str]) -> String {
+    fs::write(folder.join("sweep.csv"), sweep).unwrap();
+    let common = ["sweep.csv", "--rounds", "1", "--share-device", "--out", "out"];
+    let output = run(folder, driver, &[&common[..], arguments].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
 /// Rows of a sweep as the script reads them: one config for each size.
 const SWEEP: &str = "\
 status,element,op,mode,reset,n_elements,config_id,steady_ns_median,confirmed_ns
@@ -38,11 +47,7 @@ wrong_result,u32,add,inclusive,epoch,4096,b1.vec4.gather.sub.shuffle.striped.wgi
 fn kernels_that_do_less_are_right_and_stand_in_one_table() {
     let Some(Machine::With(driver)) = Machine::lavapipe() else { return };
     let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("sweep.csv"), SWEEP).unwrap();
-    let measure = ["sweep.csv", "--sizes", "1001,2^12", "--top", "1", "--rounds", "1", "--share-device"];
-    let output = run(folder.path(), &driver, &[&measure[..], &["--out", "out"]].concat());
-    let (table, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{said}");
+    let table = table(folder.path(), &driver, SWEEP, &["--sizes", "1001,2^12", "--top", "1"]);
     // Of each size a line with seven times, six of them as shares.
     let lines: Vec<Vec<&str>> = table.lines().skip(2).map(|line| line.split_whitespace().collect()).collect();
     let sizes: Vec<&str> = lines.iter().map(|words| words[0]).collect();
@@ -77,11 +82,7 @@ fn kernels_that_do_less_are_right_and_stand_in_one_table() {
 fn baked_arguments_have_a_table_of_their_own() {
     let Some(Machine::With(driver)) = Machine::lavapipe() else { return };
     let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("sweep.csv"), SWEEP).unwrap();
-    let measure = ["sweep.csv", "--arguments", "baked", "--sizes", "2^12", "--rounds", "1", "--share-device"];
-    let output = run(folder.path(), &driver, &[&measure[..], &["--out", "out"]].concat());
-    let (table, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{said}");
+    let table = table(folder.path(), &driver, SWEEP, &["--arguments", "baked", "--sizes", "2^12"]);
     let words: Vec<&str> = table.lines().nth(2).unwrap().split_whitespace().collect();
     assert!(words.len() == 2 + 2 * 6 && words[0] == "4096", "{table}");
     let rows = csv_file::read(&folder.path().join("out/bounds-moves.csv")).unwrap().records;
@@ -94,13 +95,9 @@ fn kernels_that_the_device_does_not_run_are_dashes() {
     let Some(Machine::With(driver)) = Machine::lavapipe() else { return };
     let folder = tempfile::tempdir().unwrap();
     let many = "pers.b4.vec4.gather.sub.shuffle.striped.wgid.early.block.wg64.u64";
-    let row = format!("ok,u32,add,inclusive,epoch,100000,{many},1000,");
-    fs::write(folder.path().join("sweep.csv"), format!("{}\n{row}\n", SWEEP.lines().next().unwrap()))
-        .unwrap();
-    let measure = ["sweep.csv", "--sizes", "100000", "--rounds", "1", "--share-device", "--out", "out"];
-    let output = run(folder.path(), &driver, &measure);
-    let (table, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{said}");
+    let (columns, _) = SWEEP.split_once('\n').unwrap();
+    let sweep = format!("{columns}\nok,u32,add,inclusive,epoch,100000,{many},1000,\n");
+    let table = table(folder.path(), &driver, &sweep, &["--sizes", "100000"]);
     let words: Vec<&str> = table.lines().nth(2).unwrap().split_whitespace().collect();
     assert_eq!((words.len(), &words[2..]), (8, &["-"; 6][..]), "{table}");
 }
