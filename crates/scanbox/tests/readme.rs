@@ -9,7 +9,7 @@ use scanbox_model::csv_file;
 use scanbox_model::record::{Record, Status};
 
 /// The run whose benchmark the documents show.
-pub(crate) const RUN: &str = "results/runs/2026-11-29-nvidia-h200-evening";
+pub(crate) const RUN: &str = "results/runs/2026-11-30-nvidia-h200-morning";
 
 fn root() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
