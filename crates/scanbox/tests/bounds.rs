@@ -74,8 +74,25 @@ fn kernels_that_do_less_are_right_and_stand_in_one_table() {
     hashes.sort();
     hashes.dedup();
     assert_eq!(hashes.len(), 5);
-    let shown = run(folder.path(), &driver, &["--show", "out"]);
-    assert_eq!(String::from_utf8_lossy(&shown.stdout), table);
+    let show = || run(folder.path(), &driver, &["--show", "out"]);
+    assert_eq!(String::from_utf8_lossy(&show().stdout), table);
+    // A run that fails leaves what was there, and nothing beside it.
+    let failed =
+        run(folder.path(), &driver, &["sweep.csv", "--out", "out", "--device", "9", "--sizes", "5000"]);
+    let said = String::from_utf8_lossy(&failed.stderr);
+    assert!(failed.status.code() == Some(1) && said.contains("there is no device `9`"), "{said}");
+    assert!(said.contains("5000: the fastest configs of 4096"), "{said}");
+    assert_eq!(String::from_utf8_lossy(&show().stdout), table);
+    let beside = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    assert_eq!(beside.filter(|name| name.to_string_lossy().starts_with("out")).count(), 1);
+    // A size without copies is no table.
+    fs::write(folder.path().join("out/bounds-built-in-1001.csv"), SWEEP).unwrap();
+    let lacking = show();
+    let said = String::from_utf8_lossy(&lacking.stderr);
+    assert!(
+        lacking.status.code() == Some(1) && said.contains("out lacks rows; measure them again"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -113,17 +130,29 @@ fn bad_input_is_refused_before_any_work() {
     fs::write(folder.path().join("other.csv"), "a,b\n1,2\n").unwrap();
     fs::write(folder.path().join("short.csv"), "status,element\nok,u32\n").unwrap();
     fs::write(folder.path().join("bytes.csv"), [0xff, 0xfe, b'\n', 0x00]).unwrap();
+    let baked = SWEEP.lines().filter(|line| line.contains("status") || line.contains(".baked."));
+    fs::write(folder.path().join("baked.csv"), baked.collect::<Vec<_>>().join("\n")).unwrap();
     // Somebody else's folder.
     fs::create_dir_all(folder.path().join("out/bounds-scan-kernels")).unwrap();
     for (arguments, code, part) in [
-        (&[][..], 2, "which sweep?"),
+        (&[][..], 2, "name a sweep, or --show a folder, or --check"),
+        (&["none.csv", "--check"], 2, "name a sweep, or --show a folder, or --check"),
         (&["missing.csv"], 1, "missing.csv: No such file"),
         (&["other.csv"], 1, "other.csv has no rows of scanbox"),
         (&["short.csv"], 1, "short.csv has no rows of scanbox"),
         (&["bytes.csv"], 1, "bytes.csv has no rows of scanbox"),
         (&["none.csv"], 1, "has no sums of u32 with arguments = block"),
         (&["--check"], 1, "scan-kernels: File exists"),
+        (&["baked.csv"], 1, "no sums of u32 with arguments = block; try --arguments baked"),
         (&["none.csv", "--sizes", "many"], 2, "`many`: sizes are as in 2^16..2^22,1000"),
+        (&["none.csv", "--sizes", "1000,0"], 2, "`0`: sizes are"),
+        (&["none.csv", "--sizes", "12..14"], 2, "`12..14`: sizes are"),
+        (&["none.csv", "--sizes", "2^14..2^12"], 2, "`2^14..2^12`: sizes are"),
+        (&["none.csv", "--sizes", "2^32"], 2, "`2^32`: sizes are"),
+        (&["none.csv", "--sizes=2^-1"], 2, "`2^-1`: sizes are"),
+        (&["none.csv", "--top", "0"], 2, "`0` is not a number from 1"),
+        (&["none.csv", "--rounds=-1"], 2, "`-1` is not a number from 1"),
+        (&["--show", "out"], 1, "bounds.toml: No such file"),
     ] {
         let output = run(folder.path(), Path::new("/nonexistent"), &[arguments, &["--out", "out"]].concat());
         let said = String::from_utf8_lossy(&output.stderr);
