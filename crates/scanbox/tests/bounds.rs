@@ -77,12 +77,15 @@ fn kernels_that_do_less_are_right_and_stand_in_one_table() {
     let show = || run(folder.path(), &driver, &["--show", "out"]);
     assert_eq!(String::from_utf8_lossy(&show().stdout), table);
     // A run that fails leaves what was there, and nothing beside it.
+    let notes = folder.path().join("out/bounds-notes.txt");
+    fs::write(&notes, "mine").unwrap();
     let failed =
         run(folder.path(), &driver, &["sweep.csv", "--out", "out", "--device", "9", "--sizes", "5000"]);
     let said = String::from_utf8_lossy(&failed.stderr);
     assert!(failed.status.code() == Some(1) && said.contains("there is no device `9`"), "{said}");
     assert!(said.contains("5000: the fastest configs of 4096"), "{said}");
     assert_eq!(String::from_utf8_lossy(&show().stdout), table);
+    assert!(notes.is_file());
     let beside = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
     assert_eq!(beside.filter(|name| name.to_string_lossy().starts_with("out")).count(), 1);
     // A size without copies is no table.
