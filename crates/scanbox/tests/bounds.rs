@@ -2,24 +2,30 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use assert_cmd::cargo::cargo_bin;
+use rustix::process::Signal;
 use scanbox_model::csv_file;
 use scanbox_model::record::{Record, Status};
 
 use crate::machines::Machine;
+use crate::sweeps::{signal, wait_until};
 
 fn script() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/bounds").canonicalize().unwrap()
 }
 
 fn run(folder: &Path, driver: &Path, arguments: &[&str]) -> Output {
+    command(folder, driver, arguments).output().unwrap()
+}
+
+fn command(folder: &Path, driver: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(script());
     command.current_dir(folder).args(arguments).env("SCANBOX", cargo_bin("scanbox"));
     command.env("SCANBOX_LOCKS", folder).env("SCANBOX_CACHE", folder.join("cache"));
     command.env("VK_DRIVER_FILES", driver).env("LP_NUM_THREADS", "1");
-    command.output().unwrap()
+    command
 }
 
 /// The table that the script makes of a sweep, which is in `folder` then, as are the rows in `out`.
@@ -86,8 +92,21 @@ fn kernels_that_do_less_are_right_and_stand_in_one_table() {
     assert!(said.contains("5000: the fastest configs of 4096"), "{said}");
     assert_eq!(String::from_utf8_lossy(&show().stdout), table);
     assert!(notes.is_file());
-    let beside = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
-    assert_eq!(beside.filter(|name| name.to_string_lossy().starts_with("out")).count(), 1);
+    let outs = || {
+        let names = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        names.filter(|name| name.to_string_lossy().starts_with("out")).count()
+    };
+    assert_eq!(outs(), 1);
+    // So does one that is ended.
+    for (ending, code) in [(Signal::INT, 130), (Signal::TERM, 143), (Signal::HUP, 129)] {
+        let endless = ["sweep.csv", "--out", "out", "--share-device", "--rounds", "9999"];
+        let mut child = command(folder.path(), &driver, &endless).stderr(Stdio::null()).spawn().unwrap();
+        wait_until("the earlier run is out of the way", || outs() == 2);
+        assert!(signal(child.id(), ending));
+        assert_eq!(child.wait().unwrap().code(), Some(code));
+        assert_eq!(String::from_utf8_lossy(&show().stdout), table);
+        assert_eq!(outs(), 1);
+    }
     // A size without copies is no table.
     fs::write(folder.path().join("out/bounds-built-in-1001.csv"), SWEEP).unwrap();
     let lacking = show();
