@@ -91,7 +91,9 @@ pub fn tile_states(profile: &DeviceProfile) -> &'static str {
 
 /// What the device gives beyond what Vulkan promises, and what that means.
 pub fn guarantees_told(profile: &DeviceProfile) -> String {
-    let words: Vec<String> = profile.guarantees.iter().map(ToString::to_string).collect();
+    // What is listed may have been refuted.
+    let given = profile.guarantees.iter().filter(|guarantee| profile.gives(**guarantee));
+    let words: Vec<String> = given.map(ToString::to_string).collect();
     match words.is_empty() {
         true => "nothing is known that the device gives beyond what Vulkan promises".to_owned(),
         false => format!("beyond what Vulkan promises, the device gives {}", words.join(", ")),
@@ -219,12 +221,41 @@ fn facts(Listed { profile, problems }: &Listed) -> Vec<(&'static str, String)> {
 #[cfg(test)]
 mod tests {
     use scanbox_model::device::Forced;
+    use scanbox_model::guarantee_probe::GuaranteesProbe;
     use scanbox_model::probe::{ArgumentsProbe, ProbedSize};
     use scanbox_model::problem::Problem;
+    use scanbox_model::safe_devices::Guarantee;
     use scanbox_runner::backend::Backend;
     use scanbox_runner::replay::{Replay, Script};
 
     use super::*;
+
+    #[test]
+    fn what_was_refuted_is_not_told_as_given() {
+        let mut profile = Replay::new(Script::default()).profile().as_ref().clone();
+        let check = |profile: &DeviceProfile, end: &str| {
+            let told = guarantees_told(profile);
+            assert!(told.ends_with(end), "{told}");
+        };
+        profile.guarantees = vec![Guarantee::Progress, Guarantee::WorkgroupOrder];
+        check(&profile, "the device gives progress, workgroup-order");
+        let mut probe = GuaranteesProbe::default();
+        let refute = |guarantee| GuaranteeFinding {
+            guarantee,
+            verdict: ProbeVerdict::Refuted,
+            calls: 8,
+            detail: "round 1".to_owned(),
+            date: "2026-11-30".to_owned(),
+        };
+        probe.take(refute(Guarantee::Progress), Vec::new());
+        profile.guarantee_facts.probe = Some(probe.clone());
+        check(&profile, "the device gives workgroup-order");
+        probe.take(refute(Guarantee::WorkgroupOrder), Vec::new());
+        profile.guarantee_facts.probe = Some(probe);
+        check(&profile, "beyond what Vulkan promises");
+        profile.guarantee_facts.assumed = vec![Guarantee::Progress];
+        check(&profile, "the device gives progress");
+    }
 
     #[test]
     fn what_a_probe_found_is_a_fact_where_there_was_one() {

@@ -101,9 +101,8 @@ const UNKNOWN_FAMILY: &str = "Unknown family";
 /// # Errors
 /// When it knows no such chip.
 pub fn check_forced_family(asking: &mut Command) -> anyhow::Result<()> {
-    let Some(family) = std::env::var_os(FORCED_FAMILY).filter(|family| !family.is_empty()) else {
-        return Ok(());
-    };
+    // RADV looks for a chip of no name, too.
+    let Some(family) = std::env::var_os(FORCED_FAMILY) else { return Ok(()) };
     // What cannot be started, or fails of something else, fails again and says so.
     let Ok(output) = asking.stdin(Stdio::null()).output() else { return Ok(()) };
     let said = String::from_utf8_lossy(&output.stderr);

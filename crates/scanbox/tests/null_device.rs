@@ -155,6 +155,7 @@ fn what_cannot_be_asked_of_a_compiler_is_said() {
         assert!(said.contains(part), "{more:?}: no `{part}` in {said}");
     };
     check("gfx999", &[], 2, "RADV knows no such chip");
+    check("", &[], 2, "RADV knows no such chip");
     check("vega10", &["--subgroup-sizes", "32"], 2, "no subgroups of 32; it has 64");
     check("vega10", &["--subgroup-sizes", "many"], 2, "invalid");
     check("vega10", &["--filter", "batch_size=3"], 2, "no config");

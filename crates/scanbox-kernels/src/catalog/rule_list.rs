@@ -269,9 +269,14 @@ pub fn rules() -> Vec<RuleEntry> {
     }));
     rules.extend(Guarantee::VALUES.iter().map(|guarantee| RuleEntry {
         name: format!("needs-{guarantee}"),
-        meaning: format!(
-            "The kernel needs the guarantee {guarantee}, and nobody knows that the device gives it."
-        ),
+        meaning: match guarantee {
+            Guarantee::Progress => {
+                "The kernel needs the guarantee progress, which the device was seen, or is known, not to give; by \
+                 WebGPU also where nobody knows."
+                    .to_owned()
+            }
+            _ => format!("The kernel needs the guarantee {guarantee}, and nobody knows that the device gives it."),
+        },
         remedy: format!(
             "`scanbox devices --probe` asks the device; --assume {guarantee} runs the kernel all the same."
         ),

@@ -197,10 +197,8 @@ fn candidate(instance: &Instance, raw: vk::PhysicalDevice) -> Result<Candidate, 
 
 /// What stands behind the driver. RADV makes pipelines for any chip that `RADV_FORCE_FAMILY` names, without one.
 fn kind(base: &vk::PhysicalDeviceProperties, driver: &vk::PhysicalDeviceDriverProperties<'_>) -> DeviceKind {
-    let is_forced = || {
-        driver.driver_id == vk::DriverId::MESA_RADV
-            && std::env::var_os(FORCED_FAMILY).is_some_and(|family| !family.is_empty())
-    };
+    let is_forced =
+        || driver.driver_id == vk::DriverId::MESA_RADV && std::env::var_os(FORCED_FAMILY).is_some();
     if base.device_type == vk::PhysicalDeviceType::CPU {
         DeviceKind::Software
     } else if text(base.device_name_as_c_str()).starts_with("Null hardware") || is_forced() {

@@ -133,7 +133,7 @@ impl Devices {
         findings.extend(reconvergence(profile));
         findings.push(Finding::ok("guarantees", guarantees_told(profile)));
         let unasked = || match profile.api {
-            Api::Vulkan => "nobody has asked the device yet; scanbox devices --probe does".to_owned(),
+            Api::Vulkan => "no answer of the device is kept; scanbox devices --probe asks it".to_owned(),
             Api::WebGpu => "no probe asks devices through WebGPU; --assume says what one gives".to_owned(),
         };
         findings.push(Finding::ok("probe", findings_told(profile).unwrap_or_else(unasked)));
