@@ -3,6 +3,7 @@
 //! One copy of the kernel sources has all of them, each for a batch size of its own. Batch sizes 1 and 4 are healthy.
 
 mod hidden;
+mod many_tiles;
 mod shared;
 
 use std::fs;

@@ -149,7 +149,7 @@ Element wait_for_prefix(const uint round, const uint tile, const bool more) {
         // Behind its end stands the run of another invocation.
         if (next < end && next == blocking) {
             share = combine(share, total);
-            next += RUN_STEP(WORKGROUP_SIZE);
+            next += RUN_STEP(end, WORKGROUP_SIZE);
         }
         barrier();
         add_totals(end, next, share);

@@ -65,7 +65,7 @@ void lookback(const uint tile) {
             }
             if (ready) {
                 share = combine(share, value);
-                next += RUN_STEP(WORKGROUP_SIZE);
+                next += RUN_STEP(end, WORKGROUP_SIZE);
             } else {
                 back_off(rounds);
             }

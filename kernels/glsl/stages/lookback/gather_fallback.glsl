@@ -46,7 +46,7 @@ void add_predecessors(const uint end, inout uint next, inout Element share) {
             const StateWord word = load_state(next);
             if (word_state(word) != INVALID) {
                 share = combine(share, word_value(word));
-                next += RUN_STEP(WORKGROUP_SIZE);
+                next += RUN_STEP(end, WORKGROUP_SIZE);
                 spins = 0u;
             } else {
                 spins += 1u;
@@ -99,7 +99,7 @@ void lookback(const uint tile) {
         // Behind its end stands the run of another invocation.
         if (next < end && next == blocking) {
             share = combine(share, total);
-            next += RUN_STEP(WORKGROUP_SIZE);
+            next += RUN_STEP(end, WORKGROUP_SIZE);
         }
         barrier();
         add_predecessors(end, next, share);

@@ -54,16 +54,16 @@ Element totals_of_some(const uint tile, const uint member, const uint members) {
         if (next < end) {
             word = load_state(next);
         }
-        if (next + RUN_STEP(members) < end) {
-            word_behind = load_state(next + RUN_STEP(members));
+        if (next + RUN_STEP(end, members) < end) {
+            word_behind = load_state(next + RUN_STEP(end, members));
         }
         if (next < end) {
             if (word_state(word) != INVALID) {
                 share = combine(share, word_value(word));
-                next += RUN_STEP(members);
+                next += RUN_STEP(end, members);
                 if (next < end && word_state(word_behind) != INVALID) {
                     share = combine(share, word_value(word_behind));
-                    next += RUN_STEP(members);
+                    next += RUN_STEP(end, members);
                 }
             } else {
                 back_off(rounds);
@@ -128,7 +128,7 @@ Element find_prefix_onward(const uint tile) {
         if (next_tile < end_tile) {
             if (word_state(tile_word) != INVALID) {
                 share = combine(share, word_value(tile_word));
-                next_tile += RUN_STEP(SUBGROUP_SIZE);
+                next_tile += RUN_STEP(end_tile, SUBGROUP_SIZE);
             } else {
                 waits = true;
             }
@@ -136,7 +136,7 @@ Element find_prefix_onward(const uint tile) {
         if (next_group < end_group) {
             if (group_is_whole(group_word)) {
                 groups_share = combine(groups_share, group_total(group_word));
-                next_group += RUN_STEP(SUBGROUP_SIZE);
+                next_group += RUN_STEP(end_group, SUBGROUP_SIZE);
             } else {
                 waits = true;
             }

@@ -49,16 +49,16 @@ void add_totals(const uint end, inout uint next, inout Element share) {
         if (next < end && spins <= MAX_SPINS) {
             const StateWord word = load_state(next);
             StateWord word_behind = no_word();
-            if (next + RUN_STEP(WORKGROUP_SIZE) < end) {
-                word_behind = load_state(next + RUN_STEP(WORKGROUP_SIZE));
+            if (next + RUN_STEP(end, WORKGROUP_SIZE) < end) {
+                word_behind = load_state(next + RUN_STEP(end, WORKGROUP_SIZE));
             }
             if (word_state(word) != INVALID) {
                 share = combine(share, word_value(word));
-                next += RUN_STEP(WORKGROUP_SIZE);
+                next += RUN_STEP(end, WORKGROUP_SIZE);
                 spins = 0u;
                 if (next < end && word_state(word_behind) != INVALID) {
                     share = combine(share, word_value(word_behind));
-                    next += RUN_STEP(WORKGROUP_SIZE);
+                    next += RUN_STEP(end, WORKGROUP_SIZE);
                 }
             } else {
                 spins += 1u;
