@@ -12,6 +12,7 @@ use scanbox_model::user_operator::{OperatorName, Tolerance, UserOperator};
 use serde::{Deserialize, Serialize};
 
 mod fields;
+mod memory;
 mod strays;
 mod transforms;
 
@@ -118,6 +119,7 @@ impl OperatorFile {
             }
         }
         strays::check(&tokens).map_err(|(line, reason)| failed(line, reason))?;
+        memory::check(&plain).map_err(|(line, reason)| failed(line, reason))?;
         let transforms =
             transforms::transforms(&plain, &tokens).map_err(|(line, reason)| failed(line, reason))?;
         let draws = defines(&tokens, "draw");

@@ -119,6 +119,15 @@ fn what_is_wrong_with_a_file_is_said() {
         "#pragma scanbox operator(commutative = no, exact = yes)\nstruct Element { uint a".into(),
         "has no end",
     );
+    for (more, line, word) in [
+        ("layout(buffer_reference) buffer Far { uint v; };", 8, "layout"),
+        ("// layout\n\nlayout(push_constant) uniform Own { uint v; };", 10, "layout"),
+        ("#define OUTSIDE uniform\n", 8, "uniform"),
+        ("lay\\\nout(set = 0) buf\\\nfer Far { uint v; };", 8, "layout"),
+        ("uint a;\nbuf\\\nfer\\", 9, "buffer"),
+    ] {
+        check("x.glsl", good() + "\n" + more, &format!("x.glsl:{line}: `{word}`: an operator declares no"));
+    }
     check(
         "x.glsl",
         text(FACTS, "uint a;", &["identity", "draw"]),

@@ -232,7 +232,7 @@ impl Baseline {
 
     /// A comparison, unless it contradicts itself.
     fn believed(&mut self, found: BaselineComparison, n: u64) -> Result<BaselineComparison, Failure> {
-        match found.check(&self.problem, n) {
+        match found.check(&self.problem, n, self.timeout) {
             Ok(()) => Ok(found),
             Err(wrong) => Err(self.nonsense(&format!("its answer cannot be: {wrong}"))),
         }

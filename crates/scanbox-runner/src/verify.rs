@@ -84,7 +84,8 @@ pub fn describe(comparison: &ElementComparison, n: u64) -> Option<String> {
             let at_least = if words > 1 { "at least " } else { "" };
             format!(
                 "{at_least}{} of {n} elements are wrong; the first is element {}: expected {}, got {}",
-                count.div_ceil(words.into()),
+                // Words behind the output may be among them.
+                count.div_ceil(words.into()).min(n),
                 first.index,
                 first.expected(),
                 first.got()

@@ -147,10 +147,11 @@ fn functions_of_a_file_are_pure() {
         (taken("return Element(subgroupAdd(value.sum));"), 6, "asks other invocations"),
         (
             format!(
-                "layout(buffer_reference) buffer Anywhere {{ uint word; }};\n{}",
-                taken("Anywhere there = Anywhere(uvec2(16u, 0u));\nreturn Element(there.word);")
+                "#define JOIN(a, b) a##b\n\
+                 JOIN(lay, out)(JOIN(buf, fer_reference)) JOIN(buf, fer) Anywhere {{ uint word; }};\n{}",
+                taken("Anywhere there = Anywhere(uvec2(index, 0u));\nreturn Element(there.word);")
             ),
-            8,
+            9,
             "memory",
         ),
         // Whatever calls it, and by which name.

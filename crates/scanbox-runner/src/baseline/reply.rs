@@ -31,17 +31,11 @@ pub struct BaselineComparison {
 }
 
 impl BaselineComparison {
-    /// How long the call took, in nanoseconds, where what it says is a time.
-    #[must_use]
-    pub fn time_ns(&self) -> Option<f64> {
-        self.call_ns.filter(|ns| ns.is_finite() && *ns > 0.0)
-    }
-
-    /// Whether it can be true of `n` elements of a problem.
+    /// Whether it can be true of `n` elements of a problem, of a program that has answered within `limit`.
     ///
     /// # Errors
     /// What contradicts itself.
-    pub(super) fn check(&self, problem: &Problem, n: u64) -> Result<(), String> {
+    pub(super) fn check(&self, problem: &Problem, n: u64, limit: Duration) -> Result<(), String> {
         let Self { compared, mismatches, .. } = *self;
         // scanbox itself counts words.
         let most = compared.saturating_mul(u64::from(problem.element().bytes() / 4));
@@ -50,6 +44,16 @@ impl BaselineComparison {
         }
         if let Some(first) = self.first.filter(|_| mismatches == 0) {
             return Err(format!("no element is wrong, and the first of them is element {}", first.index));
+        }
+        if let Some(same) =
+            self.first.filter(|first| (first.expected, first.expected_rest) == (first.got, first.got_rest))
+        {
+            return Err(format!("element {} is wrong, and it is what was expected", same.index));
+        }
+        // No call takes less than a nanosecond, or longer than the answer.
+        let possible = 1.0..=limit.as_nanos() as f64;
+        if let Some(ns) = self.call_ns.filter(|ns| !possible.contains(ns)) {
+            return Err(format!("a call of {ns:e} ns, within {} s", limit.as_secs_f64()));
         }
         let Some(bound) = self.error_bound else { return Ok(()) };
         let error = self.max_error.unwrap_or(0.0);
@@ -142,7 +146,7 @@ mod tests {
     fn a_comparison_that_contradicts_itself_is_refused() {
         let check = |element, json: &str, wrong: Option<&str>| {
             let found: BaselineComparison = serde_json::from_str(json).unwrap();
-            let checked = found.check(&problem(element, Operator::Add), 4096);
+            let checked = found.check(&problem(element, Operator::Add), 4096, Duration::from_secs(2));
             match wrong {
                 None => assert_eq!(checked, Ok(()), "{json}"),
                 Some(part) => {
@@ -161,6 +165,18 @@ mod tests {
         );
         let first = r#"{"compared":4096,"mismatches":0,"first":{"index":3,"expected":1,"got":2}}"#;
         check(Element::U32, first, Some("the first of them is element 3"));
+        let differs = |more: &str| {
+            format!(r#"{{"compared":4096,"mismatches":1,"first":{{"index":3,"expected":3,"got":3{more}}}}}"#)
+        };
+        check(Element::U32, &differs(""), Some("element 3 is wrong, and it is what was expected"));
+        check(Element::U32, &differs(r#","expected_rest":5,"got_rest":6"#), None);
+        let takes = |ns: &str| format!(r#"{{"compared":4096,"mismatches":0,"call_ns":{ns}}}"#);
+        for possible in ["1", "1234.5", "2e9", "null"] {
+            check(Element::U32, &takes(possible), None);
+        }
+        for wrong in ["0", "-5.0", "0.9", "2.1e9", "1e300"] {
+            check(Element::U32, &takes(wrong), Some("a call of"));
+        }
         let errors = |error: &str, bound: &str| {
             format!(r#"{{"compared":4096,"mismatches":0,"max_error":{error},"error_bound":{bound}}}"#)
         };

@@ -114,7 +114,7 @@ impl Measurable for MeasurableExternal<'_> {
             mismatches: found.mismatches,
             first: found.first.map(|first| first.index),
             reason: describe(&comparison, self.outputs()),
-            call_ns: found.time_ns(),
+            call_ns: found.call_ns,
         })
     }
 

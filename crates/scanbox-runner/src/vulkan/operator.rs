@@ -46,9 +46,13 @@ impl VulkanSession {
         }
         if found & SEEN_DIFFERENT == 0 {
             let [x, _] = self.sample(problem, &user, &TRIED_LAWS[0])?;
+            let (who, remedy) = if user.transforms.input {
+                ("transform_input() of what draw() makes is", "keep what is random")
+            } else {
+                ("draw() makes", "have draw() use its random bits")
+            };
             let reason = format!(
-                "operator {}: draw() makes {} every time, and combining changes nothing: no error would show; have draw() \
-                 use its random bits",
+                "operator {}: {who} {} every time, and combining changes nothing: no error would show; {remedy}",
                 user.name,
                 x.join(", ")
             );

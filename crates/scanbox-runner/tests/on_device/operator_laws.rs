@@ -104,7 +104,7 @@ fn what_is_no_operator_is_told_once_with_the_elements_that_show_it() {
 }
 
 /// Operators of two fields, each with what is told of it at 1,000 elements: nothing where it is one.
-const TRIED: [(&str, &str, &str, &str, &str, &str); 15] = [
+const TRIED: [(&str, &str, &str, &str, &str, &str); 16] = [
     // What it is, facts, identity, combine, draw, what is told.
     (
         "a sum that stops at both ends",
@@ -169,6 +169,15 @@ const TRIED: [(&str, &str, &str, &str, &str, &str); 15] = [
         "max(a.x, b.x), 0u",
         "7u, 0u",
         "draw() makes x = {x = 7, y = 0} every time",
+    ),
+    (
+        "a maximum of what a transform forgets",
+        "commutative = yes, exact = yes",
+        "0u, 0u",
+        "max(a.x, b.x), 0u",
+        "random.x, index); }
+        Element transform_input(const Element value, const uint index) { return Element(7u, 0u",
+        "transform_input() of what draw() makes is x = {x = 7, y = 0} every time",
     ),
     (
         "nothing but identities",

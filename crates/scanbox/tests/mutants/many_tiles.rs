@@ -6,7 +6,8 @@ use super::{Bench, failures};
 /// In the batch of this size.
 fn swapped(batch: u32, share: &str, value: &str) -> (String, String) {
     let right = format!("{share} = combine({share}, {value});");
-    let wrong = format!("{share} = BATCH_SIZE == {batch} ? combine({value}, {share}) : combine({share}, {value});");
+    let wrong =
+        format!("{share} = BATCH_SIZE == {batch} ? combine({value}, {share}) : combine({share}, {value});");
     (right, wrong)
 }
 
