@@ -1,5 +1,5 @@
-//! Declarations of memory and of what is bound to a pipeline. A function that uses them is refused by what it compiles to
-//! (`glsl/purity.rs`), but shaderc's compiler dies of some uses: of a reference that is a constant, for one.
+//! Declarations of memory and of what is bound to a pipeline. A function that uses them is refused by what it compiles
+//! to (`glsl/purity.rs`), but shaderc's compiler dies of some uses: of a reference that is a constant, for one.
 
 use super::WrongLine;
 
@@ -23,7 +23,8 @@ pub(super) fn check(plain: &str) -> Result<(), WrongLine> {
         let mut words = line.split(|c: char| !(c.is_alphanumeric() || c == '_'));
         if let Some(word) = words.find(|word| WORDS.contains(word)) {
             let reason = format!(
-                "`{word}`: an operator declares no memory and nothing that is bound; it knows what its functions are given"
+                "`{word}`: an operator declares no memory and nothing that is bound; it knows what its functions are \
+                 given"
             );
             return Err((Some(begin), reason));
         }

@@ -1,5 +1,5 @@
-//! What invocations do that have the totals of several tiles. As an input is swept, those have thousands of tiles before
-//! them, and a million elements and more.
+//! What invocations do that have the totals of several tiles. As an input is swept, those have thousands of tiles
+//! before them, and a million elements and more.
 
 use super::{Bench, failures};
 
