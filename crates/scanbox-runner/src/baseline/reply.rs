@@ -1,5 +1,6 @@
 //! What a baseline answers, and what no answer can say: that is held against the program, not written into rows.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use scanbox_kernels::rounding;
@@ -50,9 +51,7 @@ impl BaselineComparison {
         {
             return Err(format!("element {} is wrong, and it is what was expected", same.index));
         }
-        // No call takes less than a nanosecond, or longer than the answer.
-        let possible = 1.0..=limit.as_nanos() as f64;
-        if let Some(ns) = self.call_ns.filter(|ns| !possible.contains(ns)) {
+        if let Some(ns) = self.call_ns.filter(|ns| !possible_ns(1, limit).contains(ns)) {
             return Err(format!("a call of {ns:e} ns, within {} s", limit.as_secs_f64()));
         }
         let Some(bound) = self.error_bound else { return Ok(()) };
@@ -74,6 +73,11 @@ impl BaselineComparison {
         }
         Ok(())
     }
+}
+
+/// What so many calls in a row can take, in nanoseconds: none takes less than one, and all no longer than the answer.
+fn possible_ns(calls: u32, limit: Duration) -> RangeInclusive<f64> {
+    f64::from(calls)..=limit.as_nanos() as f64
 }
 
 /// The answer to a load.
@@ -100,9 +104,7 @@ impl TimesReply {
         if count != samples as usize {
             return Err(format!("it answered {count} durations where {samples} were asked for"));
         }
-        // No call takes less than a nanosecond, and no sample longer than the answer.
-        let possible = f64::from(calls)..=limit.as_nanos() as f64;
-        match samples_ns.iter().find(|ns| !possible.contains(ns)) {
+        match samples_ns.iter().find(|ns| !possible_ns(calls, limit).contains(ns)) {
             Some(ns) => {
                 let seconds = limit.as_secs_f64();
                 Err(format!(
